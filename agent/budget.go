@@ -10,7 +10,6 @@ import (
 // The provider counts the tokens of the conversation up to its last reply. Later tokens are estimated. Results are
 // removed many at a time, because each removal invalidates the provider's cache of the conversation.
 const (
-	bytesPerToken = 4
 	imageTokens   = 1600 // about the most tokens that a provider counts for one image
 	messageTokens = 8    // for each message and part
 
@@ -25,9 +24,9 @@ const (
 func (c *conversation) estimate(system string, tools []toolbox.Descriptor) int {
 	sum := c.tokens
 	if c.countedMessages == 0 {
-		sum = len(system) / bytesPerToken
+		sum = len(system) / text.BytesPerToken
 		for _, d := range tools {
-			sum += (len(d.Name) + len(d.Description) + len(d.Parameters)) / bytesPerToken
+			sum += (len(d.Name) + len(d.Description) + len(d.Parameters)) / text.BytesPerToken
 		}
 	}
 	for _, m := range c.messages[c.countedMessages:] {
@@ -50,7 +49,7 @@ func tokensOf(p Part) int {
 	if p.Result != nil {
 		n, images = len(p.Result.Output), len(p.Result.Images)
 	}
-	return messageTokens + n/bytesPerToken + images*imageTokens
+	return messageTokens + n/text.BytesPerToken + images*imageTokens
 }
 
 // partForModel returns a part as models receive it. A removed result is replaced by a note.

@@ -22,7 +22,7 @@ import (
 const cancelGrace = 10 * time.Second
 
 const (
-	cancelledText  = "Cancelled while it ran: what it did until then has happened."
+	cancelledText  = "Cancelled while it ran: its effects until then remain."
 	notStartedText = "Cancelled before it began: it did not run."
 	abandonedText  = "Cancelled, but it did not end: it may still be running."
 	truncatedText  = "Not run: your message was cut at its greatest length before the calls in it were complete. " +
@@ -34,7 +34,7 @@ func (t *turn) runCalls(ctx context.Context, calls []Call, stop Stop) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(t.parallel) // a call does not outlive its context for long
 	// In bytes: one result gets at most a quarter of the budget, and all results together get half of it.
-	maxBytes := t.context * bytesPerToken / max(4, 2*len(calls))
+	maxBytes := t.context * text.BytesPerToken / max(4, 2*len(calls))
 	for i, call := range calls {
 		group.Go(func() error {
 			return t.runCall(context.WithValue(groupCtx, callPlace{}, i), call, stop, maxBytes)

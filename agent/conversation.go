@@ -11,7 +11,7 @@ import (
 
 const (
 	interruptedText = "Interrupted: it is unknown whether this call ran, or how far. It was not repeated. " +
-		"Look at what is there before you call it again."
+		"Check the current state before you call it again."
 	cutOffText = "[Your message above was cut off: the turn was cancelled before you had finished it.]"
 )
 

@@ -82,7 +82,7 @@ func ExampleGuard() {
 	fmt.Println(out.Text())
 	// Output:
 	// May weather run with {"city":"Lahore"}?
-	// weather did not run: the user refused this call. Do not try it again; ask the user what to do instead
+	// weather did not run: the user refused this call. Do not try it again; ask the user for another way
 }
 
 func ExampleOpenTranscript() {

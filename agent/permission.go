@@ -69,7 +69,7 @@ type Memory interface {
 }
 
 var (
-	errRefused  = errors.New("the user refused this call. Do not try it again; ask the user what to do instead")
+	errRefused  = errors.New("the user refused this call. Do not try it again; ask the user for another way")
 	errNever    = errors.New("the user does not allow this tool. Do not call it again")
 	errNoPerson = errors.New("it needs permission, and there is no person to ask. Do not try it again")
 )
@@ -129,7 +129,7 @@ func (p *Permissions) Permit(ctx context.Context, a Ask) error {
 	case refused:
 		return refusal
 	case err != nil:
-		return fmt.Errorf("nobody could be asked for permission: %w", err)
+		return fmt.Errorf("no user could be asked for permission: %w", err)
 	}
 	return p.applyVerdict(a, verdict)
 }

@@ -194,11 +194,11 @@ func (s *FileStore) decode(ctx context.Context, text []byte) (*fileContent, erro
 func (s *FileStore) open(c *fileContent, text string) error {
 	t, err := c.keys.Open(text, sealed.Want{Kind: sealed.Store})
 	if err != nil {
-		return s.unusable("it is damaged, or was sealed with another key than that of " + s.keyPlace(c.source))
+		return s.unusable("it is damaged, or was encrypted with another key than " + s.keyPlace(c.source))
 	}
 	var entries []fileEntry
 	if err := json.Unmarshal(t.Data, &entries); err != nil {
-		return s.unusable("what is sealed in it cannot be read")
+		return s.unusable("its encrypted contents cannot be read")
 	}
 	for _, e := range entries {
 		c.entries[e.Key] = e.Value

@@ -51,7 +51,7 @@ func (s *FileStore) keys(ctx context.Context, source keySource) (*sealed.Keys, e
 		}
 		return k, err
 	}
-	return nil, s.unusable("it does not say where its key is")
+	return nil, s.unusable("it does not name its key")
 }
 
 // chooseKey sets the key to seal with: a given key, or else the key of the file, or else a new one.

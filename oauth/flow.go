@@ -110,12 +110,12 @@ func (a *signInFlow) personNeeded(ctx context.Context) error {
 	needed := &SignInError{Resource: a.key.Resource, Issuer: as.Issuer, Principal: a.key.Principal, Scopes: a.scopes(as)}
 	switch {
 	case a.need.stepUp:
-		needed.Err = errors.New("what was granted does not reach so far")
+		needed.Err = errors.New("the granted scopes are not sufficient")
 		if err := a.saveRequired(ctx, a.need.challenge.scopes); err != nil {
 			return err
 		}
 	case a.last.Issuer != "":
-		needed.Err = errors.New("what was granted is no longer good")
+		needed.Err = errors.New("the grant is no longer valid")
 	}
 	return needed
 }
@@ -284,7 +284,7 @@ func checkAnswer(answer url.Values, as *authServer, state string) (string, error
 	if iss := answer.Get("iss"); answer.Has("iss") && iss != as.Issuer {
 		return "", errors.New("the answer is of another authorization server: " + bareURL(iss))
 	} else if iss == "" && as.AuthorizationResponseIssParameterSupported {
-		return "", errors.New("the answer does not say of which authorization server it is, as this one does")
+		return "", errors.New("the answer has no issuer, although this authorization server sends one")
 	}
 	switch {
 	case answer.Has("error"):

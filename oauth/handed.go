@@ -104,7 +104,7 @@ func (s *session) runDetached(h *detachedSignIn) {
 	if h.address == "" {
 		close(h.ready)
 	} else if h.err != nil {
-		s.log("nobody has signed in", h.err)
+		s.log("the user has not signed in", h.err)
 	}
 	close(h.done)
 }

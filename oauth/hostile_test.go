@@ -142,7 +142,7 @@ func TestHostileServers(t *testing.T) {
 			"a command for a shell as a host": {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, "~/authorize", "https://$(calc).example/authorize", 1))}, "names no host", 0},
 			"a long address":                  {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, "~/authorize", "~/authorize?"+strings.Repeat("a", 9<<10), 1))}, "longer than 8192 bytes", 0},
 			"a long resource":                 {map[string]http.HandlerFunc{prmPath: says(`{"resource":"~/mcp?` + strings.Repeat("a", 9<<10) + `","authorization_servers":["~"]}`)}, "of another server", 0},
-			"a client id to fill a store":     {map[string]http.HandlerFunc{"/register": says(`{"client_id":"` + strings.Repeat("a", 65<<10) + `"}`)}, "bytes to keep, which is more than 32768", 0},
+			"a client id to fill a store":     {map[string]http.HandlerFunc{"/register": says(`{"client_id":"` + strings.Repeat("a", 65<<10) + `"}`)}, "bytes to store, more than 32768", 0},
 			"a life that is over":             {map[string]http.HandlerFunc{"/token": says(`{"access_token":"a","expires_in":-1}`)}, "", 1},
 			"a user in an address":            {map[string]http.HandlerFunc{prmPath: says(`{"resource":"~/mcp","authorization_servers":["https://a:b@bank.example"]}`)}, "no user", 0},
 			"another client's parameters":     {map[string]http.HandlerFunc{asmPath: says(strings.Replace(asm, "~/authorize", "~/authorize?redirect_uri=https://evil.example&client_id=y&state=z", 1))}, "", 1},

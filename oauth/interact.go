@@ -81,7 +81,7 @@ func (a *pendingAnswer) wait(ctx context.Context, shown <-chan error) (url.Value
 			shown = nil
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return nil, errors.New("nobody has signed in in time")
+				return nil, errors.New("the user has not signed in in time")
 			}
 			return nil, ctx.Err()
 		}

@@ -153,7 +153,7 @@ func (r *loopback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if r.err == errUnknownEnd {
 		text = "This page can be closed."
 	} else if r.err != nil {
-		text = "Not signed in. The program that began this says why. You can close this page."
+		text = "Not signed in. The program that opened this page shows the reason. You can close this page."
 	}
 	sitePage{Text: text}.write(w, http.StatusOK)
 }

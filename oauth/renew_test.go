@@ -103,7 +103,7 @@ func TestRenewal(t *testing.T) {
 		as.Revoke(t, "emil")
 		_, _, err := send(t, rt, p.URL+"/mcp", "")
 		needed, ok := errors.AsType[*oauth.SignInError](err)
-		if !ok || needed.Issuer != as.Issuer || !strings.Contains(err.Error(), "no longer good") {
+		if !ok || needed.Issuer != as.Issuer || !strings.Contains(err.Error(), "no longer valid") {
 			t.Fatal(err)
 		}
 		if s, err := c.Status(t.Context(), p.URL+"/mcp", ""); s.Renews || s.Issuer != as.Issuer || err != nil {

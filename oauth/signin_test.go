@@ -169,7 +169,7 @@ func TestSignIn(t *testing.T) {
 			"no state":          {altered{answer: func(v url.Values) { v.Del("state") }}, "its state is another"},
 			"another issuer":    {altered{answer: func(v url.Values) { v.Set("iss", "https://evil.example") }}, "of another authorization server: https://evil.example"},
 			"issuer with slash": {altered{answer: func(v url.Values) { v.Set("iss", as.Issuer+"/") }}, "of another authorization server"},
-			"no issuer":         {altered{answer: func(v url.Values) { v.Del("iss") }}, "does not say of which"},
+			"no issuer":         {altered{answer: func(v url.Values) { v.Del("iss") }}, "has no issuer"},
 			"an error of another": {altered{answer: func(v url.Values) {
 				v.Set("iss", "https://evil.example")
 				v.Set("error", "EVIL")

@@ -51,7 +51,7 @@ func TestSiteIsBounded(t *testing.T) {
 		if cookie := header.Get("Set-Cookie"); status != http.StatusOK || !strings.HasPrefix(cookie, "__Host-indus-sign-in=") || !strings.HasSuffix(cookie, "; Path=/; Max-Age=600; HttpOnly; Secure; SameSite=Lax") {
 			t.Errorf("%d, %q", status, cookie)
 		}
-		if err := <-failed; err == nil || err.Error() != "nobody has signed in in time" {
+		if err := <-failed; err == nil || err.Error() != "the user has not signed in in time" {
 			t.Error(err)
 		}
 		synctest.Wait()

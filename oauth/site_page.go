@@ -57,7 +57,8 @@ func (p sitePage) text() string {
 			"<dt>For whom</dt><dd>" + principal + "</dd></dl>\n" + body
 	}
 	return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex">
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta name="robots" content="noindex">
 <title>` + title + ` – indus</title>
 <style>` + siteStyle + "</style></head><body><main>\n" + body + "\n</main></body></html>\n"
 }
@@ -74,10 +75,10 @@ func (p sitePage) question(principal string) string {
 		proof = `<label for="key">The key or token that your client sends to this gateway</label>
 <input id="key" name="key" type="password" required autocomplete="off"` + attributes + ">\n" + wrong
 	}
-	return `<p>A client of this gateway asks for access to this server. Every client that calls as ` + principal + ` will use the
-account that you sign in with.</p>
-<p class="warning"><strong>Continue only if that is you, and you have just started this.</strong> If somebody sent you this link, close the page:
-they would get access to your account.</p>
+	return `<p>A client of this gateway asks for access to this server. Every client that calls as ` + principal + ` will
+use the account that you sign in with.</p>
+<p class="warning"><strong>Continue only if that is you, and you have just started this.</strong>
+If you were sent this link, close the page: its sender would get access to your account.</p>
 <form method="post" action="` + html.EscapeString(p.Action) + `">
 ` + proof + `<button>Continue to sign-in</button></form>`
 }

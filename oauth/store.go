@@ -72,7 +72,7 @@ func put(values map[Key][]byte, k Key, value []byte) error {
 			continue
 		}
 		if k.Resource != "" {
-			return fmt.Errorf("the sign-ins at %s would take more than %d bytes: sign somebody out there",
+			return fmt.Errorf("the sign-ins at %s would take more than %d bytes: remove a sign-in there",
 				secret.Target(k.Resource), limit)
 		}
 		delete(values, stored)
@@ -87,7 +87,7 @@ func (k Key) size(value []byte) int { return len(strings.Join(k.parts(), "")) + 
 // put stores a value, unless it is too long.
 func (c *Client) put(ctx context.Context, k Key, value []byte) error {
 	if len(value) > maxEntry {
-		return fmt.Errorf("what the authorization server sent takes %d bytes to keep, which is more than %d",
+		return fmt.Errorf("the reply of the authorization server takes %d bytes to store, more than %d",
 			len(value), maxEntry)
 	}
 	return c.options.Store.Put(ctx, k, value)

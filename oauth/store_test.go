@@ -16,7 +16,7 @@ func TestStoresAreShared(t *testing.T) {
 	for name, s := range map[string]oauth.Store{"memory": &oauth.MemoryStore{}, "file": storeIn(t.TempDir())} {
 		put(t, s, alice, long)
 		err := s.Put(t.Context(), local, []byte(long))
-		if err == nil || !strings.Contains(err.Error(), "the sign-ins at https://a.example/mcp would take more than 2097152 bytes: sign somebody out there") {
+		if err == nil || !strings.Contains(err.Error(), "the sign-ins at https://a.example/mcp would take more than 2097152 bytes: remove a sign-in there") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -57,7 +57,7 @@ func TestSignInThatIsTooLong(t *testing.T) {
 		`{"access_token":"` + token + `","refresh_token":"` + token + `"}`:                                                 "",
 		`{"access_token":"` + token + token + `"}`:                                                                         "no header can carry",
 		`{"access_token":"` + token + `","refresh_token":"` + token + `","scope":"` + strings.Repeat("abc ", 4<<10) + `"}`: "",
-		`{"access_token":"` + token + `","refresh_token":"` + token + `","scope":"` + scopesOf(100, 200) + `"}`:            "bytes to keep, which is more than 32768",
+		`{"access_token":"` + token + `","refresh_token":"` + token + `","scope":"` + scopesOf(100, 200) + `"}`:            "bytes to store, more than 32768",
 	} {
 		a := attack(t, map[string]http.HandlerFunc{"/token": says(answer)})
 		err := newClient(t, oauth.Options{Interact: visitor()}).SignIn(t.Context(), a.URL+"/mcp", "")

@@ -119,13 +119,10 @@ func CheckGrowth(original, adapted json.RawMessage) []Finding {
 	c := &checker{}
 	if growsBeyond(before, after, referenceLevels[0].percent) {
 		c.reportAs(nil, RuleSize, sourceGrowth, "the schema grows from about %d to %d tokens for models",
-			before/bytesPerToken, after/bytesPerToken)
+			before/text.BytesPerToken, after/text.BytesPerToken)
 	}
 	return c.findings
 }
-
-// bytesPerToken is the approximate number of bytes of a schema per token (docs/context.md).
-const bytesPerToken = 4
 
 var sourceGrowth = asConservative(documentedAt("https://github.com/indusagi/indus/blob/main/docs/context.md"))
 

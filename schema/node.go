@@ -93,8 +93,8 @@ func numberOf(n *node) float64 {
 // isLess compares two numbers as float64.
 func isLess(x, y *node) bool { return numberOf(x) < numberOf(y) }
 
-// hasLoneSurrogate reports whether JSON contains half of a surrogate pair without its other half. No text can contain such a
-// character, and some consumers refuse the whole request for one (RFC 8259, section 8.2).
+// hasLoneSurrogate reports whether JSON contains half of a surrogate pair without its other half. No text can
+// contain such a character, and some consumers refuse the whole request for one (RFC 8259, section 8.2).
 func hasLoneSurrogate(raw []byte) bool {
 	return len(raw) > 0 && &wire.WithoutLoneSurrogates(raw)[0] != &raw[0]
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// thousand returns a box with 1,000 tools of ten sources, and a source to change.
-func thousand() (*toolbox.Box, *toolbox.Registry) {
+// thousandTools returns a box with 1,000 tools of ten sources, and a source to change.
+func thousandTools() (*toolbox.Box, *toolbox.Registry) {
 	var sources []toolbox.Source
 	for s := range 10 {
 		var tools []toolbox.Tool
 		for i := range 100 {
-			tool := says(fmt.Sprintf("s%d__t%d", s, i), "")
+			tool := textTool(fmt.Sprintf("s%d__t%d", s, i), "")
 			tool.Schema = json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"where"},"depth":{"type":"integer"}},"required":["path"]}`)
 			tools = append(tools, tool)
 		}
@@ -26,7 +26,7 @@ func thousand() (*toolbox.Box, *toolbox.Registry) {
 }
 
 func BenchmarkBoxDo(b *testing.B) {
-	box, _ := thousand()
+	box, _ := thousandTools()
 	for _, p := range []toolbox.Principal{"", "ann"} {
 		b.Run("caller="+string(p), func(b *testing.B) {
 			b.ReportAllocs()
@@ -44,10 +44,11 @@ func BenchmarkBoxDo(b *testing.B) {
 func BenchmarkBoxDoAlone(b *testing.B) {
 	all := &toolbox.Snapshot{Version: 1}
 	for i := range 1000 {
-		all.Tools = append(all.Tools, described(fmt.Sprint("t", i)))
+		all.Tools = append(all.Tools, plainDescriptor(fmt.Sprint("t", i)))
 	}
 	r := toolbox.NewResult()
-	box := toolbox.NewBox(nil, newFleet(all, func(context.Context, toolbox.Call) (*toolbox.Result, error) { return r, nil }))
+	box := toolbox.NewBox(nil, newFleet(all,
+		func(context.Context, toolbox.Call) (*toolbox.Result, error) { return r, nil }))
 	b.ReportAllocs()
 	ctx, call := b.Context(), toolbox.Call{Name: "t999"}
 	for b.Loop() {
@@ -58,7 +59,7 @@ func BenchmarkBoxDoAlone(b *testing.B) {
 }
 
 func BenchmarkBoxDoParallel(b *testing.B) {
-	box, _ := thousand()
+	box, _ := thousandTools()
 	call := toolbox.Call{Name: "s9__t99"}
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
@@ -68,7 +69,7 @@ func BenchmarkBoxDoParallel(b *testing.B) {
 }
 
 func BenchmarkBoxSnapshot(b *testing.B) {
-	box, _ := thousand()
+	box, _ := thousandTools()
 	b.ReportAllocs()
 	for b.Loop() {
 		box.Snapshot("")
@@ -79,8 +80,8 @@ func BenchmarkBoxSnapshot(b *testing.B) {
 func BenchmarkBoxFirstLook(b *testing.B) {
 	all := &toolbox.Snapshot{Version: 1}
 	for i := range 1000 {
-		d := described(fmt.Sprint("t", i))
-		d.Schema = json.RawMessage(awkward)
+		d := plainDescriptor(fmt.Sprint("t", i))
+		d.Schema = json.RawMessage(awkwardSchema)
 		all.Tools = append(all.Tools, d)
 	}
 	source := newFleet(all, nil)
@@ -96,10 +97,10 @@ func BenchmarkBoxFirstLook(b *testing.B) {
 
 // BenchmarkBoxMerge measures the cost of one changed tool among a thousand.
 func BenchmarkBoxMerge(b *testing.B) {
-	box, first := thousand()
+	box, first := thousandTools()
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		tool := says("s0__t0", "")
+		tool := textTool("s0__t0", "")
 		tool.Description = fmt.Sprint(i)
 		first.Add(tool)
 		box.Snapshot("")
@@ -107,7 +108,7 @@ func BenchmarkBoxMerge(b *testing.B) {
 }
 
 func BenchmarkBoxDescriptors(b *testing.B) {
-	box, _ := thousand()
+	box, _ := thousandTools()
 	b.ReportAllocs()
 	for b.Loop() {
 		box.Descriptors()
@@ -115,7 +116,7 @@ func BenchmarkBoxDescriptors(b *testing.B) {
 }
 
 func BenchmarkBoxRun(b *testing.B) {
-	box, _ := thousand()
+	box, _ := thousandTools()
 	b.ReportAllocs()
 	call := toolbox.Call{Name: "s9__t99", Input: json.RawMessage(`{"path":"."}`)}
 	for b.Loop() {

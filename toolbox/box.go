@@ -31,12 +31,12 @@ type BoxOptions struct {
 // Box joins the tools of several sources, like [Join], and prepares them for models. Do is exact, and [Box.Run] is for
 // models. A Box is itself a [Source]. All methods are safe for concurrent use.
 type Box struct {
-	profile   *schema.Profile // nil: each tool uses its own
-	byDefault *schema.Profile
-	validates bool
-	budget    int
-	around    Do
-	tools     *joined
+	profile        *schema.Profile // nil: each tool uses its own
+	defaultProfile *schema.Profile
+	validates      bool
+	budget         int
+	do             Do
+	tools          *joined
 }
 
 var _ Source = (*Box)(nil)
@@ -47,14 +47,14 @@ func NewBox(o *BoxOptions, sources ...Source) *Box {
 	if o == nil {
 		o = &BoxOptions{}
 	}
-	b := &Box{profile: o.Profile, byDefault: o.Default, validates: !o.Unvalidated, budget: cmp.Or(o.Budget, DefaultBudget)}
-	b.tools = &joined{sources: slices.Clone(sources), prepare: b.modelTool}
-	if b.byDefault == nil {
-		b.byDefault = schema.Original
+	b := &Box{
+		profile: o.Profile, defaultProfile: cmp.Or(o.Default, schema.Original),
+		validates: !o.Unvalidated, budget: cmp.Or(o.Budget, DefaultBudget),
 	}
-	b.around = b.tools.Do
+	b.tools = &joined{sources: slices.Clone(sources), prepare: b.modelTool}
+	b.do = b.tools.Do
 	for _, wrap := range slices.Backward(o.Around) {
-		b.around = wrap(b.around)
+		b.do = wrap(b.do)
 	}
 	return b
 }
@@ -68,7 +68,7 @@ func (b *Box) Snapshot(p Principal) *Snapshot { return b.tools.Snapshot(p) }
 func (b *Box) Watch(changed func()) (stop func()) { return b.tools.Watch(changed) }
 
 // Do implements [Source]. It passes the call to its source unchanged, as described at [Join].
-func (b *Box) Do(ctx context.Context, c Call) (*Result, error) { return b.around(ctx, c) }
+func (b *Box) Do(ctx context.Context, c Call) (*Result, error) { return b.do(ctx, c) }
 
 // Descriptors returns the tools to show to a model that works for the local user. These are the tools of Snapshot that
 // are not excluded, in order, with the descriptions for models. The caller owns the slice. Give the model Name,
@@ -103,8 +103,8 @@ func (b *Box) Findings() []schema.Finding {
 
 // isStricter reports whether p's provider accepts fewer tools than o's.
 func isStricter(p, o *schema.Profile) bool {
-	most, others := p.Rules().Tool.MaxTools, o.Rules().Tool.MaxTools
-	return most > 0 && (others <= 0 || most < others)
+	limit, otherLimit := p.Rules().Tool.MaxTools, o.Rules().Tool.MaxTools
+	return limit > 0 && (otherLimit <= 0 || limit < otherLimit)
 }
 
 // profileOf returns the profile that shapes a tool. It is never nil.
@@ -115,5 +115,5 @@ func (b *Box) profileOf(d *Descriptor) *schema.Profile {
 	case d.Profile != nil:
 		return d.Profile
 	}
-	return b.byDefault
+	return b.defaultProfile
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func TestBoxTheFirstSourceThatClaimsANameWins(t *testing.T) {
-	first, second := registry(says("a", "first")), registry(says("b", "second"), says("a", "second"))
+	first, second := registry(textTool("a", "first")), registry(textTool("b", "second"), textTool("a", "second"))
 	box := toolbox.NewBox(nil, first, second)
 	if diff := cmp.Diff([]string{"a", "b"}, names(box.Descriptors())); diff != "" {
 		t.Error(diff)
@@ -29,11 +29,11 @@ func TestBoxTheFirstSourceThatClaimsANameWins(t *testing.T) {
 }
 
 func TestBoxIsLive(t *testing.T) {
-	r := registry(echo("a"))
+	r := registry(echoTool("a"))
 	box := toolbox.NewBox(nil, r)
-	before, heard := box.Snapshot(""), 0
-	stop := box.Watch(func() { heard++ })
-	r.Add(echo("b"))
+	before, received := box.Snapshot(""), 0
+	stop := box.Watch(func() { received++ })
+	r.Add(echoTool("b"))
 	after := box.Snapshot("")
 	if diff := cmp.Diff([][]string{{"a"}, {"a", "b"}}, [][]string{names(before.Tools), names(after.Tools)}); diff != "" {
 		t.Error(diff)
@@ -43,21 +43,21 @@ func TestBoxIsLive(t *testing.T) {
 	}
 	stop()
 	stop()
-	r.Add(echo("c"))
-	if heard != 1 {
-		t.Errorf("heard %d changes of 1", heard)
+	r.Add(echoTool("c"))
+	if received != 1 {
+		t.Errorf("heard %d changes of 1", received)
 	}
 }
 
 func TestBoxesCompose(t *testing.T) {
-	r := registry(echo("a"))
+	r := registry(echoTool("a"))
 	inner := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Seed}, r)
-	outer := toolbox.NewBox(nil, registry(echo("z")), inner)
-	heard := 0
-	defer outer.Watch(func() { heard++ })()
-	r.Add(echo("b"))
-	if diff := cmp.Diff([]string{"z", "a", "b"}, names(outer.Descriptors())); diff != "" || heard != 1 {
-		t.Errorf("heard %d changes; %s", heard, diff)
+	outer := toolbox.NewBox(nil, registry(echoTool("z")), inner)
+	received := 0
+	defer outer.Watch(func() { received++ })()
+	r.Add(echoTool("b"))
+	if diff := cmp.Diff([]string{"z", "a", "b"}, names(outer.Descriptors())); diff != "" || received != 1 {
+		t.Errorf("heard %d changes; %s", received, diff)
 	}
 	if got := outer.Run(t.Context(), toolbox.Call{Name: "b"}); got.IsError {
 		t.Error(got.Text())
@@ -65,7 +65,7 @@ func TestBoxesCompose(t *testing.T) {
 }
 
 func TestBoxShapesSchemasForModelsAndKeepsTheOwners(t *testing.T) {
-	tool := echo("a")
+	tool := echoTool("a")
 	tool.Schema = json.RawMessage(`{ "$schema":"x", "type":"object", "properties":{"n":{"type":"integer","default":1}} }`)
 	for _, tt := range []struct {
 		profile *schema.Profile
@@ -76,7 +76,8 @@ func TestBoxShapesSchemasForModelsAndKeepsTheOwners(t *testing.T) {
 		{schema.Seed, `{"type":"object","properties":{"n":{"type":"integer"}}}`},
 	} {
 		d := toolbox.NewBox(&toolbox.BoxOptions{Profile: tt.profile}, registry(tool)).Descriptors()[0]
-		if diff := cmp.Diff([]string{string(tool.Schema), tt.want}, []string{string(d.Schema), string(d.Parameters)}); diff != "" {
+		if diff := cmp.Diff([]string{string(tool.Schema), tt.want},
+			[]string{string(d.Schema), string(d.Parameters)}); diff != "" {
 			t.Errorf("%s: %s", tt.profile.Name(), diff)
 		}
 	}
@@ -101,7 +102,8 @@ func TestBoxHidesFromModelsWhatTheirProvidersRefuse(t *testing.T) {
 	for _, tt := range tests {
 		d := toolbox.Descriptor{Name: tt.name, Schema: json.RawMessage(tt.schema), Excluded: tt.unfit}
 		answer := func(context.Context, toolbox.Call) (*toolbox.Result, error) { return toolbox.NewResult(), nil }
-		box := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Seed}, newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{d}}, answer))
+		box := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Seed},
+			newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{d}}, answer))
 		got := box.Snapshot("").Tools[0]
 		if !strings.Contains(got.Excluded, tt.want) || (got.Excluded == "") != (tt.want == "") {
 			t.Errorf("%s: unfit because %q, want %q", tt.name, got.Excluded, tt.want)
@@ -126,7 +128,8 @@ func TestBoxAroundWrapsBothDoorsTheFirstOutermost(t *testing.T) {
 			}
 		}
 	}
-	box := toolbox.NewBox(&toolbox.BoxOptions{Around: []func(toolbox.Do) toolbox.Do{wrap("1"), wrap("2")}}, registry(echo("a")))
+	box := toolbox.NewBox(&toolbox.BoxOptions{Around: []func(toolbox.Do) toolbox.Do{wrap("1"), wrap("2")}},
+		registry(echoTool("a")))
 	_, _ = box.Do(t.Context(), toolbox.Call{Name: "a"})
 	box.Run(t.Context(), toolbox.Call{Name: "nobody"})
 	want := []string{"1>a", "2>a", "<2", "<1", "1>nobody", "2>nobody", "<2", "<1"}
@@ -140,14 +143,16 @@ func TestBoxDoIsExact(t *testing.T) {
 	decoded := 0
 	sent := toolbox.WireResult(wire, func(toolbox.Wire) toolbox.Decoded { decoded++; return toolbox.Decoded{} })
 	var got toolbox.Call
-	f := newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{described("a")}}, func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
-		got = c
-		return sent, nil
-	})
+	f := newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{plainDescriptor("a")}},
+		func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+			got = c
+			return sent, nil
+		})
 	box := toolbox.NewBox(nil, toolbox.NewBox(nil, f))
 	for _, input := range []string{"", " null", `"{}"`, `{ "b":1, "a":2 }`, `not json`} {
 		r, err := box.Do(t.Context(), toolbox.Call{ID: "7", Name: "a", Input: json.RawMessage(input), Caller: "", Wire: wire})
-		if err != nil || r != sent || string(got.Input) != input || string(got.Wire.JSON) != string(wire.JSON) || got.ID != "7" {
+		if err != nil || r != sent || string(got.Input) != input || string(got.Wire.JSON) != string(wire.JSON) ||
+			got.ID != "7" {
 			t.Errorf("%q arrived as %q (%v, %v)", input, got.Input, r, err)
 		}
 	}
@@ -176,13 +181,15 @@ func TestBoxAsksSourcesThatAreStillStarting(t *testing.T) {
 	faulty := newFleet(pending("two"), answer("faulty", nil, fault))
 	late := newFleet(pending("one"), answer("late", toolbox.NewResult(), nil))
 
-	if diff := cmp.Diff([]string{"one", "two"}, toolbox.NewBox(nil, none, settled, faulty, late).Snapshot("").Pending); diff != "" {
+	if diff := cmp.Diff([]string{"one", "two"},
+		toolbox.NewBox(nil, none, settled, faulty, late).Snapshot("").Pending); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := toolbox.NewBox(nil, none, settled, faulty, late).Do(t.Context(), toolbox.Call{Name: "x"}); err != fault {
 		t.Errorf("want the fault, not %v", err)
 	}
-	if r, err := toolbox.NewBox(nil, none, settled, late).Do(t.Context(), toolbox.Call{Name: "x"}); r == nil || err != nil {
+	if r, err := toolbox.NewBox(nil, none, settled, late).Do(t.Context(), toolbox.Call{Name: "x"}); r == nil ||
+		err != nil {
 		t.Errorf("%v, %v", r, err)
 	}
 	_, err := toolbox.NewBox(nil, none, settled).Do(t.Context(), toolbox.Call{Name: "x"})

@@ -38,7 +38,8 @@ func TestWithoutAClientNobodyIsAsked(t *testing.T) {
 // the first call.
 func TestAFormIsCheckedBeforeAnythingIsAsked(t *testing.T) {
 	_, err := toolbox.Elicit[struct{ Deep struct{ A int } }](t.Context(), "Who?")
-	if err == nil || errors.Is(err, toolbox.ErrCannotAsk) || !strings.Contains(err.Error(), `the field "Deep" cannot be in a form`) {
+	if err == nil || errors.Is(err, toolbox.ErrCannotAsk) ||
+		!strings.Contains(err.Error(), `the field "Deep" cannot be in a form`) {
 		t.Error(err)
 	}
 }

@@ -48,7 +48,7 @@ type Context struct {
 	session string
 	life    context.Context // ends with the session, or with the call
 
-	changes sync.Mutex // held while a tool changes files
+	changeLock sync.Mutex // held while a tool changes files
 
 	mu    sync.Mutex
 	reads map[string][sha256.Size]byte // by file, the hash of its content when it was read
@@ -68,14 +68,16 @@ func NewContext(dir string) (*Context, error) {
 	return &Context{Dir: dir, FS: files, Shell: LocalShell(dir)}, nil
 }
 
-// during returns the context of one call, and the function that ends it. After done, no progress is reported.
-func (c *Context) during(ctx context.Context, call Call) (tc *Context, done func()) {
+// forCall returns the context of one call, and the function that ends it. After done, no progress is reported.
+func (c *Context) forCall(ctx context.Context, call Call) (tc *Context, done func()) {
 	done = func() {}
 	if call.Progress != nil {
-		call.Progress, done = inTurn(call.Progress)
+		call.Progress, done = serializeReports(call.Progress)
 	}
-	tc = &Context{ID: c.ID, Dir: c.Dir, FS: c.FS, Shell: c.Shell, Budget: c.Budget, Logger: c.Logger, parent: c, call: call}
-	tc.life = ctx
+	tc = &Context{
+		ID: c.ID, Dir: c.Dir, FS: c.FS, Shell: c.Shell, Budget: c.Budget, Logger: c.Logger,
+		parent: c, call: call, life: ctx,
+	}
 	if client := clientOf(ctx); client != nil {
 		if name, life := client.Session(); life != nil {
 			tc.session, tc.life = name, life
@@ -90,21 +92,21 @@ func (c *Context) during(ctx context.Context, call Call) (tc *Context, done func
 	return tc, done
 }
 
-// inTurn passes on one report at a time, and none after done.
-func inTurn(hear func(Progress)) (report func(Progress), done func()) {
+// serializeReports passes on one report at a time, and none after done.
+func serializeReports(receive func(Progress)) (report func(Progress), done func()) {
 	var mu sync.Mutex
-	over := false
+	ended := false
 	report = func(p Progress) {
 		mu.Lock()
 		defer mu.Unlock()
-		if !over {
-			hear(p)
+		if !ended {
+			receive(p)
 		}
 	}
 	done = func() {
 		mu.Lock()
 		defer mu.Unlock()
-		over = true
+		ended = true
 	}
 	return report, done
 }

@@ -17,14 +17,15 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// inside runs a function as a tool of tc.
-func inside(t *testing.T, tc *toolbox.Context, c toolbox.Call, run func(*toolbox.Context)) {
+// runAsTool runs a function as a tool of tc.
+func runAsTool(t *testing.T, tc *toolbox.Context, c toolbox.Call, run func(*toolbox.Context)) {
 	t.Helper()
 	r := toolbox.NewRegistry(tc)
-	r.Add(toolbox.Tool{Name: "t", Run: func(_ context.Context, tc *toolbox.Context, _ json.RawMessage) (*toolbox.Result, error) {
-		run(tc)
-		return nil, nil
-	}})
+	r.Add(toolbox.Tool{Name: "t",
+		Run: func(_ context.Context, tc *toolbox.Context, _ json.RawMessage) (*toolbox.Result, error) {
+			run(tc)
+			return nil, nil
+		}})
 	c.Name = "t"
 	if r, err := r.Do(t.Context(), c); err != nil || r.IsError() {
 		t.Fatal(r, err)
@@ -33,15 +34,17 @@ func inside(t *testing.T, tc *toolbox.Context, c toolbox.Call, run func(*toolbox
 
 func TestContextZeroRefusesEverything(t *testing.T) {
 	for _, tc := range []*toolbox.Context{nil, {}} {
-		inside(t, tc, toolbox.Call{}, func(tc *toolbox.Context) {
+		runAsTool(t, tc, toolbox.Call{}, func(tc *toolbox.Context) {
 			_, openErr := tc.FS.Open("a")
 			_, statErr := tc.FS.Stat("a")
-			for _, err := range []error{openErr, statErr, tc.FS.WriteFile("a", nil, 0o644), tc.FS.MkdirAll("a", 0o755), tc.FS.Remove("a")} {
+			for _, err := range []error{openErr, statErr, tc.FS.WriteFile("a", nil, 0o644), tc.FS.MkdirAll("a", 0o755),
+				tc.FS.Remove("a")} {
 				if !errors.Is(err, toolbox.ErrAbsent) {
 					t.Errorf("%v", err)
 				}
 			}
-			if exit, err := tc.Shell.Run(t.Context(), toolbox.Command{Line: "true"}); exit != -1 || !errors.Is(err, toolbox.ErrAbsent) {
+			if exit, err := tc.Shell.Run(t.Context(), toolbox.Command{Line: "true"}); exit != -1 ||
+				!errors.Is(err, toolbox.ErrAbsent) {
 				t.Errorf("%d, %v", exit, err)
 			}
 		})
@@ -108,13 +111,13 @@ func TestContextRemembersWhatWasReadAcrossCallsAndNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inside(t, tc, toolbox.Call{}, func(tc *toolbox.Context) {
+	runAsTool(t, tc, toolbox.Call{}, func(tc *toolbox.Context) {
 		if ever, _ := tc.WasRead("sub/a", nil); ever {
 			t.Error("a is read before it was read")
 		}
 		tc.MarkRead("sub/a", sha256.Sum256([]byte("one")))
 	})
-	inside(t, tc, toolbox.Call{}, func(tc *toolbox.Context) {
+	runAsTool(t, tc, toolbox.Call{}, func(tc *toolbox.Context) {
 		if ever, same := tc.WasRead("link/../link/a", []byte("one")); !ever || !same {
 			t.Errorf("%v, %v", ever, same)
 		}
@@ -156,7 +159,7 @@ func TestContextResolvesLinks(t *testing.T) {
 
 func TestContextKnowsItsCall(t *testing.T) {
 	tc := &toolbox.Context{ID: "session", Dir: "/d", Budget: 7}
-	inside(t, tc, toolbox.Call{ID: "1", Caller: "ann"}, func(tc *toolbox.Context) {
+	runAsTool(t, tc, toolbox.Call{ID: "1", Caller: "ann"}, func(tc *toolbox.Context) {
 		got := []any{tc.ID, tc.Dir, tc.Budget, tc.Call().ID, tc.Call().Caller}
 		if diff := cmp.Diff([]any{"session", "/d", 7, "1", toolbox.Principal("ann")}, got); diff != "" {
 			t.Error(diff)
@@ -166,10 +169,10 @@ func TestContextKnowsItsCall(t *testing.T) {
 }
 
 func TestContextReportsInTurnAndNeverAfterTheCall(t *testing.T) {
-	var heard []float64 // without a lock: the race detector reports two concurrent reports
-	listen := func(p toolbox.Progress) { heard = append(heard, p.Done) }
+	var received []float64 // without a lock: the race detector reports two concurrent reports
+	listen := func(p toolbox.Progress) { received = append(received, p.Done) }
 	var left *toolbox.Context
-	inside(t, nil, toolbox.Call{Progress: listen}, func(tc *toolbox.Context) {
+	runAsTool(t, nil, toolbox.Call{Progress: listen}, func(tc *toolbox.Context) {
 		left = tc
 		var wait sync.WaitGroup
 		for range 10 {
@@ -179,7 +182,7 @@ func TestContextReportsInTurnAndNeverAfterTheCall(t *testing.T) {
 	})
 	left.Report(toolbox.Progress{Done: 2})
 	left.Call().Progress(toolbox.Progress{Done: 3})
-	if diff := cmp.Diff([]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, heard); diff != "" {
+	if diff := cmp.Diff([]float64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, received); diff != "" {
 		t.Error(diff)
 	}
 }

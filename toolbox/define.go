@@ -102,11 +102,11 @@ func decodeInput(input json.RawMessage, v any) error {
 	d := json.NewDecoder(bytes.NewReader(input))
 	d.DisallowUnknownFields()
 	err := d.Decode(v)
-	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-		if wrong.Field == "" {
-			return fmt.Errorf("the arguments must be an object, not a JSON %s", wrong.Value)
+	if mismatch := (*json.UnmarshalTypeError)(nil); errors.As(err, &mismatch) {
+		if mismatch.Field == "" {
+			return fmt.Errorf("the arguments must be an object, not a JSON %s", mismatch.Value)
 		}
-		return fmt.Errorf("argument %q cannot be a JSON %s: it takes %s", wrong.Field, wrong.Value, wrong.Type)
+		return fmt.Errorf("argument %q cannot be a JSON %s: it takes %s", mismatch.Field, mismatch.Value, mismatch.Type)
 	}
 	if err != nil {
 		return fmt.Errorf("bad arguments: %w", err)

@@ -93,7 +93,8 @@ func TestAResultFitsItsOutputSchema(t *testing.T) {
 	judge := toolbox.Define("judge", "", func(_ context.Context, in verdict) (verdict, error) { return in, nil })
 	judge.Schema = json.RawMessage(`{"type":"object"}`)
 	byHand := func(r *toolbox.Result) toolbox.Tool {
-		return toolbox.Tool{Name: "judge", Output: judge.Output, Run: func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) { return r, nil }}
+		return toolbox.Tool{Name: "judge", Output: judge.Output,
+			Run: func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) { return r, nil }}
 	}
 	good := json.RawMessage(`{"grade":"good","score":1}`)
 	for _, tt := range []struct {

@@ -92,9 +92,9 @@ type Snapshot struct {
 
 // For returns the snapshot for a kind of callers. It returns s if that kind has no snapshot of its own.
 func (s *Snapshot) For(kind any) *Snapshot {
-	for _, some := range s.Kinds {
-		if some.Kind == kind {
-			return some
+	for _, snapshot := range s.Kinds {
+		if snapshot.Kind == kind {
+			return snapshot
 		}
 	}
 	return s

@@ -127,8 +127,8 @@ func create(dir *os.Root, name string, data []byte, perm fs.FileMode, exact bool
 	return errors.Join(err, file.Close())
 }
 
-// escapes is the message of os.Root for a name that leaves the root. Package os exports no error for it.
-const escapes = "path escapes from parent"
+// escapeMessage is the message of os.Root for a name that leaves the root. Package os exports no error for it.
+const escapeMessage = "path escapes from parent"
 
 // pathError puts the requested name into err, and replaces the error of os.Root by ErrOutside.
 func pathError(op, name string, err error) error {
@@ -138,7 +138,7 @@ func pathError(op, name string, err error) error {
 	if wrapped := (*fs.PathError)(nil); errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
-	if err.Error() == escapes {
+	if err.Error() == escapeMessage {
 		err = ErrOutside
 	}
 	return &fs.PathError{Op: op, Path: name, Err: err}

@@ -12,18 +12,18 @@ import (
 //	if len(found) == 0 {
 //		return nil, toolbox.Errorf("no order %q: list the orders first", in.Order)
 //	}
-func Errorf(format string, args ...any) error { return &spokenError{fmt.Errorf(format, args...)} }
+func Errorf(format string, args ...any) error { return &publicError{fmt.Errorf(format, args...)} }
 
 // ErrorText returns the text of the [Errorf] in err's chain, and false if there is none.
 func ErrorText(err error) (text string, ok bool) {
-	spoken, ok := errors.AsType[*spokenError](err)
+	public, ok := errors.AsType[*publicError](err)
 	if ok {
-		text = spoken.Error()
+		text = public.Error()
 	}
 	return text, ok
 }
 
-// spokenError is an error with a text that a model may read.
-type spokenError struct{ error }
+// publicError is an error with a text that a model may read.
+type publicError struct{ error }
 
-func (e *spokenError) Unwrap() error { return e.error }
+func (e *publicError) Unwrap() error { return e.error }

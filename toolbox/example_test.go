@@ -110,7 +110,8 @@ func ExampleNewBox_options() {
 		},
 	}, local)
 	for range 2 {
-		fmt.Println(box.Run(context.Background(), toolbox.Call{Name: "weather", Input: json.RawMessage(`{"city":"Ulm"}`)}).Text())
+		fmt.Println(box.Run(context.Background(),
+			toolbox.Call{Name: "weather", Input: json.RawMessage(`{"city":"Ulm"}`)}).Text())
 	}
 	// Output:
 	// rain in Ulm
@@ -119,9 +120,10 @@ func ExampleNewBox_options() {
 
 func ExampleOutcome() {
 	local := toolbox.NewRegistry(nil)
-	local.Add(toolbox.Tool{Name: "log", Run: func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
-		return toolbox.NewResult(toolbox.Text(strings.Repeat("begin-", 10) + strings.Repeat("-end", 10))), nil
-	}})
+	local.Add(toolbox.Tool{Name: "log",
+		Run: func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
+			return toolbox.NewResult(toolbox.Text(strings.Repeat("begin-", 10) + strings.Repeat("-end", 10))), nil
+		}})
 	out := toolbox.NewBox(&toolbox.BoxOptions{Budget: 50}, local).Run(context.Background(), toolbox.Call{Name: "log"})
 	fmt.Println(out.Text())
 	fmt.Println(out.Cut, "bytes fewer than", len(*out.Result.Blocks()[0].Text))
@@ -162,8 +164,8 @@ func ExampleTool_Check() {
 
 func ExampleRegistry() {
 	r := toolbox.NewRegistry(nil)
-	r.Add(toolbox.Define("a", "first", nothing), toolbox.Define("b", "", nothing))
-	r.Add(toolbox.Define("a", "second", nothing)) // keeps its place
+	r.Add(toolbox.Define("a", "first", returnNothing), toolbox.Define("b", "", returnNothing))
+	r.Add(toolbox.Define("a", "second", returnNothing)) // keeps its place
 	for _, d := range r.Snapshot("").Tools {
 		fmt.Println(d.Name, d.Description)
 	}
@@ -172,7 +174,7 @@ func ExampleRegistry() {
 	// b
 }
 
-func nothing(context.Context, struct{}) (*toolbox.Result, error) { return nil, nil }
+func returnNothing(context.Context, struct{}) (*toolbox.Result, error) { return nil, nil }
 
 func ExampleWireResult() {
 	wire := toolbox.Wire{Format: "example", JSON: json.RawMessage(`{"said":"hello"}`)}

@@ -11,12 +11,12 @@ var ErrOutside = errors.New("the path leads outside the directory")
 // ErrAbsent is the error if a [Context] has no files or no shell.
 var ErrAbsent = errors.New("there is none here")
 
-// absence is an [ErrAbsent] with a text that names the missing resource.
-type absence string
+// absentError is an [ErrAbsent] with a text that names the missing resource.
+type absentError string
 
-func (a absence) Error() string { return string(a) }
+func (a absentError) Error() string { return string(a) }
 
-func (a absence) Is(target error) bool { return target == ErrAbsent }
+func (a absentError) Is(target error) bool { return target == ErrAbsent }
 
 // FS gives access to the files that a tool may use.
 //
@@ -55,5 +55,5 @@ func (noFS) MkdirAll(name string, _ fs.FileMode) error            { return refus
 func (noFS) Remove(name string) error                             { return refuseFile("remove", name) }
 
 func refuseFile(op, name string) error {
-	return &fs.PathError{Op: op, Path: name, Err: absence("there are no files here")}
+	return &fs.PathError{Op: op, Path: name, Err: absentError("there are no files here")}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// directory returns a DirFS and its directory.
-func directory(t *testing.T) (toolbox.FS, string) {
+// newDirFS returns a DirFS and its directory.
+func newDirFS(t *testing.T) (toolbox.FS, string) {
 	t.Helper()
 	dir := t.TempDir()
 	files, err := toolbox.DirFS(dir)
@@ -38,7 +38,7 @@ func content(t *testing.T, dir, name string) string {
 }
 
 func TestDirFSReadsWritesAndRemoves(t *testing.T) {
-	files, dir := directory(t)
+	files, dir := newDirFS(t)
 	if err := files.MkdirAll("a/b", 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestDirFSReadsWritesAndRemoves(t *testing.T) {
 }
 
 func TestDirFSWritingKeepsPermissionsAndLinks(t *testing.T) {
-	files, dir := directory(t)
+	files, dir := newDirFS(t)
 	write(t, dir, "script", "#!/bin/sh\n")
 	if err := os.Chmod(filepath.Join(dir, "script"), 0o775); err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestDirFSWritingKeepsPermissionsAndLinks(t *testing.T) {
 }
 
 func TestDirFSCannotBeLeft(t *testing.T) {
-	files, dir := directory(t)
+	files, dir := newDirFS(t)
 	outside := t.TempDir()
 	write(t, outside, "secret", "secret")
 	write(t, dir, "sub/file", "mine")
@@ -116,7 +116,8 @@ func TestDirFSCannotBeLeft(t *testing.T) {
 			"open": openErr, "stat": statErr,
 			"write": files.WriteFile(name, []byte("pwned"), 0o644),
 		} {
-			if wrapped, ok := errors.AsType[*fs.PathError](err); !errors.Is(err, toolbox.ErrOutside) || !ok || wrapped.Path != name {
+			if wrapped, ok := errors.AsType[*fs.PathError](err); !errors.Is(err, toolbox.ErrOutside) || !ok ||
+				wrapped.Path != name {
 				t.Errorf("%s %s: %v", op, name, err)
 			}
 		}
@@ -145,7 +146,7 @@ func TestDirFSCannotBeLeft(t *testing.T) {
 }
 
 func TestDirFSDoesNotWaitForAPipe(t *testing.T) {
-	files, dir := directory(t)
+	files, dir := newDirFS(t)
 	if err := mkfifo(filepath.Join(dir, "pipe")); err != nil {
 		t.Skip(err)
 	}
@@ -159,7 +160,7 @@ func TestDirFSDoesNotWaitForAPipe(t *testing.T) {
 
 // TestDirFSWritesIntoTheDirectoryThatItOpened repeatedly exchanges a directory with a symlink that leads out.
 func TestDirFSWritesIntoTheDirectoryThatItOpened(t *testing.T) {
-	files, dir := directory(t)
+	files, dir := newDirFS(t)
 	outside := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	write(t, dir, "real/f", "")
@@ -212,7 +213,7 @@ func TestDirFSWritesIntoTheDirectoryThatItOpened(t *testing.T) {
 }
 
 func TestDirFSErrorsNameWhatWasAsked(t *testing.T) {
-	files, _ := directory(t)
+	files, _ := newDirFS(t)
 	_, err := files.Open("missing/file")
 	if !errors.Is(err, fs.ErrNotExist) || err.Error() != "open missing/file: "+syscall.ENOENT.Error() {
 		t.Error(err)
@@ -226,7 +227,7 @@ func TestDirFSErrorsNameWhatWasAsked(t *testing.T) {
 }
 
 func TestDirFSTakesNamesThatAreNotUTF8(t *testing.T) {
-	files, dir := directory(t)
+	files, dir := newDirFS(t)
 	name := "a\xff\nb"
 	if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o644); err != nil {
 		t.Skip(err)

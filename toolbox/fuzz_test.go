@@ -14,14 +14,17 @@ import (
 // FuzzCoerce checks that a tool receives JSON, that an object or an array stays unchanged, and that
 // coercion is idempotent.
 func FuzzCoerce(f *testing.F) {
-	for _, seed := range []string{``, `null`, `{"a":1}`, `"{\"a\":1}"`, `"[1]"`, `"{"`, `" "`, `[1,2]`, `7`, `"a"`, "\"\xff\"", `"\ud800"`, `{"a":`} {
+	for _, seed := range []string{``, `null`, `{"a":1}`, `"{\"a\":1}"`, `"[1]"`, `"{"`, `" "`, `[1,2]`, `7`, `"a"`,
+		"\"\xff\"", `"\ud800"`, `{"a":`} {
 		f.Add([]byte(seed))
 	}
 	var got json.RawMessage
-	box := toolbox.NewBox(&toolbox.BoxOptions{Unvalidated: true}, newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{described("a")}}, func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
-		got = c.Input
-		return nil, nil
-	}))
+	box := toolbox.NewBox(&toolbox.BoxOptions{Unvalidated: true},
+		newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{plainDescriptor("a")}},
+			func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+				got = c.Input
+				return nil, nil
+			}))
 	run := func(in []byte) (out json.RawMessage, isError bool) {
 		got = nil
 		o := box.Run(context.Background(), toolbox.Call{Name: "a", Input: in})
@@ -66,12 +69,14 @@ func FuzzProject(f *testing.F) {
 		if which&8 != 0 {
 			r = toolbox.StructuredResult(data, blocks...)
 		}
-		source := newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{described("a")}}, func(context.Context, toolbox.Call) (*toolbox.Result, error) { return r, nil })
+		source := newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{plainDescriptor("a")}},
+			func(context.Context, toolbox.Call) (*toolbox.Result, error) { return r, nil })
 		out := toolbox.NewBox(&toolbox.BoxOptions{Budget: budget}, source).Run(context.Background(), toolbox.Call{Name: "a"})
 		if !json.Valid(out.Output) || !utf8.Valid(out.Output) || !utf8.ValidString(out.Text()) {
 			t.Fatalf("not JSON in UTF-8: %q", out.Output)
 		}
-		if out.Cut == 0 && which&15 == 2 && json.Valid(data) && utf8.Valid(data) && !bytes.Equal(data, out.Output) && (budget < 0 || len(data) <= budget) {
+		if out.Cut == 0 && which&15 == 2 && json.Valid(data) && utf8.Valid(data) && !bytes.Equal(data, out.Output) &&
+			(budget < 0 || len(data) <= budget) {
 			t.Fatalf("%q became %q", data, out.Output)
 		}
 	})
@@ -87,7 +92,8 @@ func FuzzCut(f *testing.F) {
 		if !utf8.ValidString(text) || budget == 0 {
 			return
 		}
-		out := toolbox.NewBox(&toolbox.BoxOptions{Budget: budget}, registry(says("a", text))).Run(context.Background(), toolbox.Call{Name: "a"})
+		out := toolbox.NewBox(&toolbox.BoxOptions{Budget: budget}, registry(textTool("a", text))).Run(context.Background(),
+			toolbox.Call{Name: "a"})
 		got := out.Text()
 		if out.Cut == 0 {
 			if got != text || budget > 0 && len(text) > budget {
@@ -101,7 +107,8 @@ func FuzzCut(f *testing.F) {
 		}
 		for head := 0; head <= len(got) && strings.HasPrefix(text, got[:head]); head++ {
 			tail := len(text) - out.Cut - head
-			if tail >= 0 && strings.HasSuffix(text, got[len(got)-tail:]) && strings.Contains(got[head:len(got)-tail], "bytes cut") {
+			if tail >= 0 && strings.HasSuffix(text, got[len(got)-tail:]) &&
+				strings.Contains(got[head:len(got)-tail], "bytes cut") {
 				return
 			}
 		}

@@ -32,22 +32,22 @@ type joined struct {
 
 	views sync.Map // Principal → *view: the last view of each principal
 
-	mu      sync.Mutex // one merge at a time
-	kept    int        // number of entries of views
-	recent  []*view    // the newest first
-	highest uint64     // highest version of all snapshots
-	newest  *Snapshot  // the snapshot with that version; nil if there are several
+	mu        sync.Mutex // one merge at a time
+	viewCount int        // number of entries of views
+	recent    []*view    // the newest first
+	highest   uint64     // highest version of all snapshots
+	newest    *Snapshot  // the snapshot with that version; nil if there are several
 }
 
 // view is the merge of one snapshot of each source. It never changes.
 type view struct {
 	snapshots []*Snapshot // in the order of the sources
 	all       *Snapshot
-	tools     map[string]owned
+	tools     map[string]viewTool
 }
 
-// owned is a tool of a view and the source to call.
-type owned struct {
+// viewTool is a tool of a view and the source to call.
+type viewTool struct {
 	source Source
 	model  *modelTool // nil without joined.prepare
 }
@@ -110,16 +110,16 @@ func (j *joined) view(p Principal) *view {
 	for i, s := range j.sources {
 		snapshots[i] = s.Snapshot(p)
 	}
-	if v := j.keep(p, last, snapshots); v != nil {
+	if v := j.store(p, last, snapshots); v != nil {
 		return v
 	}
 	return j.view(p)
 }
 
-// keep stores and returns the view of snapshots, which were read after last, as the last view of p. It returns nil if a
-// concurrent call has read a newer snapshot of some source. Otherwise two views could have the same version, or the
+// store stores and returns the view of snapshots, which were read after last, as the last view of p. It returns nil if
+// a concurrent call has read a newer snapshot of some source. Otherwise two views could have the same version, or the
 // version could go back.
-func (j *joined) keep(p Principal, last *view, snapshots []*Snapshot) *view {
+func (j *joined) store(p Principal, last *view, snapshots []*Snapshot) *view {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if now, ok := j.views.Load(p); ok && now != last {
@@ -130,21 +130,21 @@ func (j *joined) keep(p Principal, last *view, snapshots []*Snapshot) *view {
 			return nil
 		}
 	}
-	v := j.merged(snapshots)
+	v := j.sharedView(snapshots)
 	if last == nil {
-		j.kept++
+		j.viewCount++
 	}
-	if j.kept > maxPrincipals {
+	if j.viewCount > maxPrincipals {
 		j.views.Clear()
-		j.kept = 1
+		j.viewCount = 1
 	}
 	j.views.Store(p, v)
 	return v
 }
 
-func (v *view) hasNewer(than []*Snapshot) bool {
+func (v *view) hasNewer(snapshots []*Snapshot) bool {
 	for i, s := range v.snapshots {
-		if s != nil && than[i] != nil && s.Version > than[i].Version {
+		if s != nil && snapshots[i] != nil && s.Version > snapshots[i].Version {
 			return true
 		}
 	}
@@ -160,8 +160,8 @@ func (v *view) isCurrent(sources []Source, p Principal) bool {
 	return true
 }
 
-// merged returns the view of snapshots. It reuses a recent view or makes a new one.
-func (j *joined) merged(snapshots []*Snapshot) *view {
+// sharedView returns the view of snapshots. It reuses a recent view or makes a new one.
+func (j *joined) sharedView(snapshots []*Snapshot) *view {
 	for _, v := range j.recent {
 		if slices.Equal(v.snapshots, snapshots) {
 			return v
@@ -191,17 +191,17 @@ func (j *joined) merge(snapshots []*Snapshot, before *view) *view {
 	v := &view{
 		snapshots: snapshots,
 		all:       &Snapshot{Tools: make([]Descriptor, 0, size)},
-		tools:     make(map[string]owned, size),
+		tools:     make(map[string]viewTool, size),
 	}
 	for i, s := range snapshots {
 		if s == nil {
 			continue
 		}
 		for _, d := range s.Tools {
-			if _, taken := v.tools[d.Name]; taken {
+			if _, exists := v.tools[d.Name]; exists {
 				continue
 			}
-			tool := owned{source: j.sources[i]}
+			tool := viewTool{source: j.sources[i]}
 			if j.prepare != nil {
 				tool.model = j.prepare(&d, before.find(d.Name))
 				tool.model.fill(&d)

@@ -18,14 +18,14 @@ func TestJoinPassesToolsAndCallsOnAsTheyAre(t *testing.T) {
 	}
 	var got toolbox.Call
 	snapshot := &toolbox.Snapshot{
-		Version: 3, Tools: []toolbox.Descriptor{odd, described("b")}, Pending: []string{"s"}, Held: []string{"w"},
+		Version: 3, Tools: []toolbox.Descriptor{odd, plainDescriptor("b")}, Pending: []string{"s"}, Held: []string{"w"},
 		Owners: []toolbox.Owner{{Server: "s", Instructions: "read this"}},
 	}
 	f := newFleet(snapshot, func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		got = c
 		return toolbox.NewResult(), nil
 	})
-	joined := toolbox.Join(registry(says("a", "first"), says("b", "first")), f)
+	joined := toolbox.Join(registry(textTool("a", "first"), textTool("b", "first")), f)
 	all := joined.Snapshot("")
 	if diff := cmp.Diff([]string{"a", "b", "dotted.name"}, names(all.Tools)); diff != "" {
 		t.Error(diff)
@@ -33,12 +33,14 @@ func TestJoinPassesToolsAndCallsOnAsTheyAre(t *testing.T) {
 	if diff := cmp.Diff(odd, all.Tools[2]); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]any{snapshot.Pending, snapshot.Held, snapshot.Owners}, []any{all.Pending, all.Held, all.Owners}); diff != "" {
+	if diff := cmp.Diff([]any{snapshot.Pending, snapshot.Held, snapshot.Owners},
+		[]any{all.Pending, all.Held, all.Owners}); diff != "" {
 		t.Error(diff)
 	}
 	for _, name := range []string{"dotted.name", "w", "unlisted"} {
 		call := toolbox.Call{ID: "7", Name: name, Input: json.RawMessage(` not json`), Caller: "ann"}
-		if _, err := joined.Do(t.Context(), call); err != nil || got.Name != name || string(got.Input) != ` not json` || got.Caller != "ann" {
+		if _, err := joined.Do(t.Context(), call); err != nil || got.Name != name || string(got.Input) != ` not json` ||
+			got.Caller != "ann" {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
@@ -48,23 +50,24 @@ func TestJoinPassesToolsAndCallsOnAsTheyAre(t *testing.T) {
 }
 
 func TestJoinFollowsItsSources(t *testing.T) {
-	r, hidden := registry(echo("a")), registry(echo("a"))
+	r, hidden := registry(echoTool("a")), registry(echoTool("a"))
 	joined := toolbox.Join(r, toolbox.Join(hidden))
-	before, heard := joined.Snapshot(""), 0
-	stop := joined.Watch(func() { heard++ })
-	hidden.Add(echo("a"))
+	before, received := joined.Snapshot(""), 0
+	stop := joined.Watch(func() { received++ })
+	hidden.Add(echoTool("a"))
 	if joined.Snapshot("") != before || joined.Snapshot("ann") != before {
 		t.Error("there is a new snapshot with nothing new in it")
 	}
-	r.Add(echo("b"))
+	r.Add(echoTool("b"))
 	after := joined.Snapshot("")
-	if diff := cmp.Diff([]string{"a", "b"}, names(after.Tools)); diff != "" || after.Version <= before.Version || heard != 2 {
-		t.Errorf("version %d after %d, %d changes heard; %s", after.Version, before.Version, heard, diff)
+	if diff := cmp.Diff([]string{"a", "b"}, names(after.Tools)); diff != "" || after.Version <= before.Version ||
+		received != 2 {
+		t.Errorf("version %d after %d, %d changes heard; %s", after.Version, before.Version, received, diff)
 	}
 	stop()
 	stop()
 	r.Remove("b")
-	if heard != 2 {
+	if received != 2 {
 		t.Error("heard a change after stop")
 	}
 }
@@ -72,7 +75,7 @@ func TestJoinFollowsItsSources(t *testing.T) {
 // Two principals may have received different snapshots with the same version. If the sources' snapshot for one of them
 // becomes equal to the other's, it must not receive the other's snapshot with that version.
 func TestJoinNeverGivesTwoSnapshotsWithOneVersion(t *testing.T) {
-	one, two := described("one"), described("two")
+	one, two := plainDescriptor("one"), plainDescriptor("two")
 	snapshots := map[toolbox.Principal]*toolbox.Snapshot{
 		"ann": {Version: 5, Tools: []toolbox.Descriptor{one}},
 		"bob": {Version: 5, Tools: []toolbox.Descriptor{two}},
@@ -92,7 +95,7 @@ func TestJoinNeverGivesTwoSnapshotsWithOneVersion(t *testing.T) {
 // call must not return a different snapshot with the version of the other call's snapshot.
 func TestJoinGivesNoVersionTwiceWhenCallsOverlap(t *testing.T) {
 	at := func(version uint64, name string) *toolbox.Snapshot {
-		return &toolbox.Snapshot{Version: version, Tools: []toolbox.Descriptor{described(name)}}
+		return &toolbox.Snapshot{Version: version, Tools: []toolbox.Descriptor{plainDescriptor(name)}}
 	}
 	first, second := newFleet(at(1, "a"), nil), newFleet(nil, nil)
 	joined := toolbox.Join(first, second)

@@ -27,19 +27,19 @@ func resolve(files fs.ReadLinkFS, name string) (string, error) {
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
 		return "", refused
 	}
-	found, rest, element := ".", name, ""
+	resolved, rest, element := ".", name, ""
 	for links := 0; rest != ""; {
 		element, rest, _ = strings.Cut(rest, "/")
 		switch {
 		case element == "" || element == ".":
 			continue
-		case element == ".." && found == ".":
+		case element == ".." && resolved == ".":
 			return "", refused
 		case element == "..":
-			found = path.Dir(found)
+			resolved = path.Dir(resolved)
 			continue
 		}
-		next := path.Join(found, element)
+		next := path.Join(resolved, element)
 		info, err := files.Lstat(next)
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // no symlink can follow
@@ -50,7 +50,7 @@ func resolve(files fs.ReadLinkFS, name string) (string, error) {
 		case err != nil:
 			return "", err
 		case info.Mode()&fs.ModeSymlink == 0:
-			found = next
+			resolved = next
 			continue
 		}
 		to, err := files.ReadLink(next)
@@ -65,5 +65,5 @@ func resolve(files fs.ReadLinkFS, name string) (string, error) {
 		}
 		rest = filepath.ToSlash(to) + "/" + rest
 	}
-	return found, nil
+	return resolved, nil
 }

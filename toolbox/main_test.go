@@ -13,18 +13,20 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// echo returns a tool that returns its input.
-func echo(name string) toolbox.Tool {
-	return toolbox.Tool{Name: name, Run: func(_ context.Context, _ *toolbox.Context, in json.RawMessage) (*toolbox.Result, error) {
-		return toolbox.NewResult(toolbox.JSON(in)), nil
-	}}
+// echoTool returns a tool that returns its input.
+func echoTool(name string) toolbox.Tool {
+	return toolbox.Tool{Name: name,
+		Run: func(_ context.Context, _ *toolbox.Context, in json.RawMessage) (*toolbox.Result, error) {
+			return toolbox.NewResult(toolbox.JSON(in)), nil
+		}}
 }
 
-// says returns a tool that always returns the same text.
-func says(name, text string) toolbox.Tool {
-	return toolbox.Tool{Name: name, Run: func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
-		return toolbox.NewResult(toolbox.Text(text)), nil
-	}}
+// textTool returns a tool that always returns the same text.
+func textTool(name, text string) toolbox.Tool {
+	return toolbox.Tool{Name: name,
+		Run: func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
+			return toolbox.NewResult(toolbox.Text(text)), nil
+		}}
 }
 
 func registry(tools ...toolbox.Tool) *toolbox.Registry {
@@ -36,8 +38,8 @@ func registry(tools ...toolbox.Tool) *toolbox.Registry {
 // fleet is a source with snapshots and answers set by the test.
 type fleet struct {
 	toolbox.Watchers
-	mine atomic.Pointer[func(toolbox.Principal) *toolbox.Snapshot]
-	do   toolbox.Do
+	snapshotOf atomic.Pointer[func(toolbox.Principal) *toolbox.Snapshot]
+	do         toolbox.Do
 }
 
 func newFleet(s *toolbox.Snapshot, do toolbox.Do) *fleet {
@@ -51,11 +53,11 @@ func (f *fleet) set(s *toolbox.Snapshot) {
 }
 
 func (f *fleet) setEach(each func(toolbox.Principal) *toolbox.Snapshot) {
-	f.mine.Store(&each)
+	f.snapshotOf.Store(&each)
 	f.Notify()
 }
 
-func (f *fleet) Snapshot(p toolbox.Principal) *toolbox.Snapshot { return (*f.mine.Load())(p) }
+func (f *fleet) Snapshot(p toolbox.Principal) *toolbox.Snapshot { return (*f.snapshotOf.Load())(p) }
 
 func (f *fleet) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 	if f.do == nil {
@@ -74,7 +76,7 @@ func names(tools []toolbox.Descriptor) []string {
 	return list
 }
 
-// described returns the descriptor of a tool with a plain schema.
-func described(name string) toolbox.Descriptor {
+// plainDescriptor returns the descriptor of a tool with a plain schema.
+func plainDescriptor(name string) toolbox.Descriptor {
 	return toolbox.Descriptor{Name: name, Server: "s", Tool: name, Schema: json.RawMessage(`{"type":"object"}`)}
 }

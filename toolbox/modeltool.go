@@ -14,7 +14,7 @@ import (
 // modelTool is one tool as a Box prepared it for models. It never changes, and is reused as long as the tool is the
 // same.
 type modelTool struct {
-	from   toolKey
+	key    toolKey
 	schema json.RawMessage // the owner's
 
 	excluded    string // the reason why models are not shown it
@@ -33,10 +33,10 @@ type toolKey struct {
 // modelTool returns d as models see it, or the reason why it is excluded. before is an earlier modelTool of the same
 // name, or nil.
 func (b *Box) modelTool(d *Descriptor, before *modelTool) *modelTool {
-	from := toolKey{d.Name, d.Server, d.Description, d.Excluded, b.profileOf(d)}
-	t := &modelTool{from: from, schema: d.Schema, excluded: d.Excluded}
-	if before != nil && before.from.profile == from.profile && bytes.Equal(before.schema, d.Schema) {
-		if before.from == from {
+	key := toolKey{d.Name, d.Server, d.Description, d.Excluded, b.profileOf(d)}
+	t := &modelTool{key: key, schema: d.Schema, excluded: d.Excluded}
+	if before != nil && before.key.profile == key.profile && bytes.Equal(before.schema, d.Schema) {
+		if before.key == key {
 			return before
 		}
 		t.adapted, t.validator = before.adapted, before.validator
@@ -58,9 +58,9 @@ func (b *Box) modelTool(d *Descriptor, before *modelTool) *modelTool {
 func (t *modelTool) adapt(d *Descriptor) {
 	adapted, err := t.adapted, error(nil)
 	if adapted == nil {
-		adapted, err = schema.Adapt(d.Schema, t.from.profile)
+		adapted, err = schema.Adapt(d.Schema, t.key.profile)
 	}
-	if err == nil && t.from.profile == schema.Original {
+	if err == nil && t.key.profile == schema.Original {
 		err = schema.Measure(d.Schema, schema.Limits{})
 	}
 	switch {
@@ -76,15 +76,15 @@ func (t *modelTool) adapt(d *Descriptor) {
 
 // describe writes the description for models.
 func (t *modelTool) describe() {
-	text, changes := schema.Describe(t.from.description, t.from.profile)
-	if strings.TrimSpace(text) == "" && t.from.profile.Rules().Tool.MinDescription > 0 {
-		text = t.from.name + ", a tool"
-		if t.from.server != "" {
-			text += " of " + t.from.server
+	text, changes := schema.Describe(t.key.description, t.key.profile)
+	if strings.TrimSpace(text) == "" && t.key.profile.Rules().Tool.MinDescription > 0 {
+		text = t.key.name + ", a tool"
+		if t.key.server != "" {
+			text += " of " + t.key.server
 		}
 		changes = append(changes, schema.Change{Rule: schema.RuleDescription, Did: "gave it a description, for it has none"})
 	}
-	description, more := t.adapted.Describe(text, t.from.profile)
+	description, more := t.adapted.Describe(text, t.key.profile)
 	t.description = description
 	t.changes = append(append(changes, more...), t.adapted.Changes...)
 }
@@ -107,13 +107,13 @@ func (t *modelTool) restore(input json.RawMessage) json.RawMessage {
 
 // check validates arguments against the owner's schema, and returns errors in terms of the model's schema. It returns
 // nil if the schema is unusable.
-func (t *modelTool) check(input json.RawMessage, wanted bool) error {
-	if !wanted {
+func (t *modelTool) check(input json.RawMessage, validates bool) error {
+	if !validates {
 		return nil
 	}
 	err := checkInput(t.validator(), input)
-	if wrong, ok := errors.AsType[*validate.Error](err); ok && t.adapted != nil {
-		return wrong.In(t.adapted.Path)
+	if mismatch, ok := errors.AsType[*validate.Error](err); ok && t.adapted != nil {
+		return mismatch.In(t.adapted.Path)
 	}
 	return err
 }
@@ -132,8 +132,8 @@ func checkInput(v *validate.Validator, input json.RawMessage) error {
 	if v == nil {
 		return nil
 	}
-	if wrong, ok := errors.AsType[*validate.Error](v.Validate(input)); ok {
-		return wrong
+	if mismatch, ok := errors.AsType[*validate.Error](v.Validate(input)); ok {
+		return mismatch
 	}
 	return nil
 }

@@ -15,14 +15,15 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// taking returns a source with one tool that returns the input it received.
-func taking(d toolbox.Descriptor) *fleet {
-	return newFleet(&toolbox.Snapshot{Version: 1, Tools: []toolbox.Descriptor{d}}, func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
-		return toolbox.NewResult(toolbox.Text(string(c.Input))), nil
-	})
+// inputSource returns a source with one tool that returns the input it received.
+func inputSource(d toolbox.Descriptor) *fleet {
+	return newFleet(&toolbox.Snapshot{Version: 1, Tools: []toolbox.Descriptor{d}},
+		func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+			return toolbox.NewResult(toolbox.Text(string(c.Input))), nil
+		})
 }
 
-const awkward = `{
+const awkwardSchema = `{
 	"$schema": "http://json-schema.org/draft-07/schema#",
 	"type": "object",
 	"properties": {
@@ -39,9 +40,9 @@ const awkward = `{
 // adaptedTool returns a tool with a schema that no provider accepts unchanged, in a box for all
 // providers.
 func adaptedTool() (*toolbox.Box, toolbox.Descriptor) {
-	d := described("find")
-	d.Schema = json.RawMessage(awkward)
-	return toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Universal}, taking(d)), d
+	d := plainDescriptor("find")
+	d.Schema = json.RawMessage(awkwardSchema)
+	return toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Universal}, inputSource(d)), d
 }
 
 func TestBoxShowsWhatEveryProviderTakes(t *testing.T) {
@@ -60,9 +61,10 @@ func TestBoxShowsWhatEveryProviderTakes(t *testing.T) {
 	if !rules[schema.RuleKey] || !rules[schema.RuleDescription] {
 		t.Errorf("told of %v", shown.Changes)
 	}
-	plain := described("plain")
+	plain := plainDescriptor("plain")
 	plain.Description, plain.Schema = "Says so.", json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)
-	if d := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Universal}, taking(plain)).Descriptors()[0]; d.Changes != nil {
+	if d := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Universal},
+		inputSource(plain)).Descriptors()[0]; d.Changes != nil {
 		t.Errorf("changed %v", d.Changes)
 	}
 }
@@ -88,7 +90,8 @@ func TestRunRestoresArguments(t *testing.T) {
 	}
 	// Errors use the names that the model knows.
 	out = box.Run(t.Context(), toolbox.Call{Name: "find", Input: json.RawMessage(`{"` + key + `":["a",7],"limit":30}`)})
-	want := "the arguments of find do not fit:\n/limit: expected at most 10, got 30\n/" + key + "/1: expected string, got 7"
+	want := "the arguments of find do not fit:\n/limit: expected at most 10, got 30\n/" + key +
+		"/1: expected string, got 7"
 	if diff := cmp.Diff(want, out.Text()); diff != "" {
 		t.Error(diff)
 	}
@@ -99,13 +102,14 @@ func TestRunRestoresArguments(t *testing.T) {
 }
 
 func TestRunRefusesArgumentsThatDoNotFit(t *testing.T) {
-	d := described("a")
+	d := plainDescriptor("a")
 	d.Schema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)
 	called := 0
-	source := newFleet(&toolbox.Snapshot{Version: 1, Tools: []toolbox.Descriptor{d}}, func(context.Context, toolbox.Call) (*toolbox.Result, error) {
-		called++
-		return nil, nil
-	})
+	source := newFleet(&toolbox.Snapshot{Version: 1, Tools: []toolbox.Descriptor{d}},
+		func(context.Context, toolbox.Call) (*toolbox.Result, error) {
+			called++
+			return nil, nil
+		})
 	call := toolbox.Call{ID: "1", Name: "a", Input: json.RawMessage(`{"n":"one"}`)}
 	box := toolbox.NewBox(nil, source)
 
@@ -117,13 +121,15 @@ func TestRunRefusesArgumentsThatDoNotFit(t *testing.T) {
 	if want := "the arguments of a do not fit:\n/n: expected integer, got \"one\""; out.Text() != want || called != 0 {
 		t.Errorf("called %d times: %s", called, out.Text())
 	}
-	if out := box.Run(t.Context(), toolbox.Call{Name: "a", Input: json.RawMessage(`{"n":1}`)}); out.IsError || called != 1 {
+	if out := box.Run(t.Context(), toolbox.Call{Name: "a", Input: json.RawMessage(`{"n":1}`)}); out.IsError ||
+		called != 1 {
 		t.Errorf("called %d times: %s", called, out.Text())
 	}
 	if _, err := box.Do(t.Context(), call); err != nil || called != 2 {
 		t.Errorf("the exact door looks: %v", err)
 	}
-	if out := toolbox.NewBox(&toolbox.BoxOptions{Unvalidated: true}, source).Run(t.Context(), call); out.IsError || called != 3 {
+	if out := toolbox.NewBox(&toolbox.BoxOptions{Unvalidated: true}, source).Run(t.Context(), call); out.IsError ||
+		called != 3 {
 		t.Errorf("it was to be left to the tool: %s", out.Text())
 	}
 	// A box around the box knows the tool as well as its owner.
@@ -133,9 +139,10 @@ func TestRunRefusesArgumentsThatDoNotFit(t *testing.T) {
 }
 
 func TestRunChecksLocalTools(t *testing.T) {
-	tool := echo("a")
+	tool := echoTool("a")
 	tool.Schema = json.RawMessage(`{"type":"object","properties":{"depth":{"type":"integer"}},"additionalProperties":false}`)
-	out := toolbox.NewBox(nil, registry(tool)).Run(t.Context(), toolbox.Call{Name: "a", Input: json.RawMessage(`{"deepth":1}`)})
+	out := toolbox.NewBox(nil, registry(tool)).Run(t.Context(),
+		toolbox.Call{Name: "a", Input: json.RawMessage(`{"deepth":1}`)})
 	if want := "the arguments of a do not fit:\n/: unknown property \"deepth\"; did you mean \"depth\"?"; out.Text() != want {
 		t.Error(out.Text())
 	}
@@ -143,19 +150,20 @@ func TestRunChecksLocalTools(t *testing.T) {
 
 // If the arguments cannot be checked, the tool judges them.
 func TestRunSendsWhatItCannotCheck(t *testing.T) {
-	unusable := described("a")
+	unusable := plainDescriptor("a")
 	unusable.Schema = json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"https://example.com/a.json"}},"required":["a"]}`)
-	unfit := described("a")
+	unfit := plainDescriptor("a")
 	unfit.Schema = json.RawMessage(strings.Repeat(`{"items":`, 100) + "{}" + strings.Repeat("}", 100))
-	late := newFleet(&toolbox.Snapshot{Version: 1, Pending: []string{"s"}}, answers("late"))
+	late := newFleet(&toolbox.Snapshot{Version: 1, Pending: []string{"s"}}, textDo("late"))
 	deep := strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
 	for name, source := range map[string]toolbox.Source{
-		"a schema that cannot be used": taking(unusable),
-		"a schema beyond the bounds":   taking(unfit),
+		"a schema that cannot be used": inputSource(unusable),
+		"a schema beyond the bounds":   inputSource(unfit),
 		"a tool that is not listed":    late,
-		"arguments beyond the bounds":  taking(described("a")),
+		"arguments beyond the bounds":  inputSource(plainDescriptor("a")),
 	} {
-		if out := toolbox.NewBox(nil, source).Run(t.Context(), toolbox.Call{Name: "a", Input: json.RawMessage(deep)}); out.IsError {
+		if out := toolbox.NewBox(nil, source).Run(t.Context(),
+			toolbox.Call{Name: "a", Input: json.RawMessage(deep)}); out.IsError {
 			t.Errorf("%s: %.100s", name, out.Text())
 		}
 	}
@@ -163,9 +171,10 @@ func TestRunSendsWhatItCannotCheck(t *testing.T) {
 
 // A tool that is excluded can still be called, and its arguments are checked.
 func TestRunChecksUnfitTools(t *testing.T) {
-	d := described("dotted.name")
-	box := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Universal}, taking(d))
-	if out := box.Run(t.Context(), toolbox.Call{Name: d.Name, Input: json.RawMessage(`{ "a":1 }`)}); out.Text() != `{ "a":1 }` {
+	d := plainDescriptor("dotted.name")
+	box := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Universal}, inputSource(d))
+	if out := box.Run(t.Context(), toolbox.Call{Name: d.Name, Input: json.RawMessage(`{ "a":1 }`)}); out.Text() !=
+		`{ "a":1 }` {
 		t.Error(out.Text())
 	}
 	if out := box.Run(t.Context(), toolbox.Call{Name: d.Name, Input: json.RawMessage(`[1]`)}); !out.IsError {
@@ -187,9 +196,9 @@ func TestBoxDescribesToolsForModels(t *testing.T) {
 		{"own", "a\x1b", "s", `{"type":"object"}`, nil, "a\x1b"},
 		{"long", strings.Repeat("x", 20_000), "s", `{"type":"object"}`, schema.Flat, strings.Repeat("x", 9_999) + "…"},
 	} {
-		d := described(tt.name)
+		d := plainDescriptor(tt.name)
 		d.Description, d.Server, d.Schema = tt.description, tt.server, json.RawMessage(tt.schema)
-		box := toolbox.NewBox(&toolbox.BoxOptions{Profile: tt.profile}, taking(d))
+		box := toolbox.NewBox(&toolbox.BoxOptions{Profile: tt.profile}, inputSource(d))
 		got := box.Descriptors()[0]
 		if got.Description != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got.Description, tt.want)
@@ -200,11 +209,11 @@ func TestBoxDescribesToolsForModels(t *testing.T) {
 		if own := box.Snapshot("").Tools[0].Description; own != tt.description {
 			t.Errorf("%s: published as %q", tt.name, own)
 		}
-		told := false
+		received := false
 		for _, c := range got.Changes {
-			told = told || c.Rule == schema.RuleDescription
+			received = received || c.Rule == schema.RuleDescription
 		}
-		if told != (tt.want != tt.description) {
+		if received != (tt.want != tt.description) {
 			t.Errorf("%s: told of %v", tt.name, got.Changes)
 		}
 	}
@@ -218,9 +227,9 @@ func TestBoxKeepsTheNoteOfASchema(t *testing.T) {
 		t.Fatalf("no note: %v", err)
 	}
 	for _, description := range []string{"Reads.", "", "Reads.\n\n" + adapted.Note, strings.Repeat("word ", 500)} {
-		d := described("read")
+		d := plainDescriptor("read")
 		d.Description, d.Schema = description, json.RawMessage(either)
-		got := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Universal}, taking(d)).Descriptors()[0].Description
+		got := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Universal}, inputSource(d)).Descriptors()[0].Description
 		if !strings.HasSuffix(got, adapted.Note) || strings.Count(got, adapted.Note) != 1 {
 			t.Errorf("%.20q became %q", description, got)
 		}
@@ -229,13 +238,13 @@ func TestBoxKeepsTheNoteOfASchema(t *testing.T) {
 
 // The unchanged parts of a tool are not made again.
 func TestBoxKeepsWhatItMadeOfATool(t *testing.T) {
-	d := described("a")
-	d.Schema = json.RawMessage(awkward)
-	source := taking(d)
+	d := plainDescriptor("a")
+	d.Schema = json.RawMessage(awkwardSchema)
+	source := inputSource(d)
 	box := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Universal}, source)
 	one := box.Descriptors()[0]
 	again := d
-	again.Schema = json.RawMessage(awkward) // the same text in other memory
+	again.Schema = json.RawMessage(awkwardSchema) // the same text in other memory
 	again.Description = "It says more now."
 	source.set(&toolbox.Snapshot{Version: 2, Tools: []toolbox.Descriptor{again}})
 	two := box.Descriptors()[0]
@@ -258,14 +267,15 @@ func TestBoxFindsThatThereAreTooManyTools(t *testing.T) {
 	box := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Universal}, r)
 	limit := schema.Universal.Rules().Tool.MaxTools
 	for i := range limit {
-		r.Add(says(fmt.Sprint("t", i), ""))
+		r.Add(textTool(fmt.Sprint("t", i), ""))
 	}
-	r.Add(says("unfit.name", ""))
+	r.Add(textTool("unfit.name", ""))
 	if found := box.Findings(); found != nil {
 		t.Errorf("%d tools: %v", limit, found)
 	}
-	r.Add(says("one_more", ""))
-	if found := box.Findings(); len(found) != 1 || found[0].Rule != schema.RuleCount || !strings.Contains(found[0].Message, fmt.Sprint(limit+1)) {
+	r.Add(textTool("one_more", ""))
+	if found := box.Findings(); len(found) != 1 || found[0].Rule != schema.RuleCount ||
+		!strings.Contains(found[0].Message, fmt.Sprint(limit+1)) {
 		t.Errorf("%d tools: %v", limit+1, found)
 	}
 	if found := toolbox.NewBox(nil, r).Findings(); found != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-const nullable = `{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["a"]}`
+const nullableSchema = `{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["a"]}`
 
-func shapedBy(name string, p *schema.Profile) toolbox.Descriptor {
-	d := described(name)
-	d.Schema, d.Profile = json.RawMessage(nullable), p
+func withProfile(name string, p *schema.Profile) toolbox.Descriptor {
+	d := plainDescriptor(name)
+	d.Schema, d.Profile = json.RawMessage(nullableSchema), p
 	return d
 }
 
@@ -32,9 +32,9 @@ func TestWhoseProfileCounts(t *testing.T) {
 		{schema.Universal, schema.Seed, schema.Original, schema.Universal},
 		{schema.Original, schema.Seed, schema.Universal, schema.Original},
 	} {
-		source := newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{shapedBy("a", c.own)}}, nil)
+		source := newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{withProfile("a", c.own)}}, nil)
 		box := toolbox.NewBox(&toolbox.BoxOptions{Profile: c.box, Default: c.byDefault}, source)
-		want, err := schema.Adapt(json.RawMessage(nullable), c.want)
+		want, err := schema.Adapt(json.RawMessage(nullableSchema), c.want)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,15 +56,16 @@ func TestAToolsProfileChanges(t *testing.T) {
 		got = string(c.Input)
 		return toolbox.NewResult(), nil
 	}
-	f := newFleet(&toolbox.Snapshot{Version: 1, Tools: []toolbox.Descriptor{shapedBy("a", schema.Original)}}, run)
+	f := newFleet(&toolbox.Snapshot{Version: 1, Tools: []toolbox.Descriptor{withProfile("a", schema.Original)}}, run)
 	box := toolbox.NewBox(nil, f)
 	first := box.Snapshot("")
-	f.set(&toolbox.Snapshot{Version: 2, Tools: []toolbox.Descriptor{shapedBy("a", schema.OpenAIStrict)}})
+	f.set(&toolbox.Snapshot{Version: 2, Tools: []toolbox.Descriptor{withProfile("a", schema.OpenAIStrict)}})
 	now := box.Snapshot("")
 	if now == first || string(now.Tools[0].Parameters) == string(first.Tools[0].Parameters) {
 		t.Fatalf("it is shown as %s", now.Tools[0].Parameters)
 	}
-	if out := box.Run(t.Context(), toolbox.Call{Name: "a", Input: json.RawMessage(`{"a":null}`)}); out.IsError || got != `{"a":null}` {
+	if out := box.Run(t.Context(), toolbox.Call{Name: "a", Input: json.RawMessage(`{"a":null}`)}); out.IsError ||
+		got != `{"a":null}` {
 		t.Errorf("%s, and it was called with %s", out.Text(), got)
 	}
 }
@@ -73,7 +74,7 @@ func TestAToolsProfileChanges(t *testing.T) {
 func TestFindingsGoByTheStrictestProfile(t *testing.T) {
 	var tools []toolbox.Descriptor
 	for i := range schema.OpenAI.Rules().Tool.MaxTools + 1 {
-		tools = append(tools, shapedBy(fmt.Sprint("t", i), schema.Original))
+		tools = append(tools, withProfile(fmt.Sprint("t", i), schema.Original))
 	}
 	source := func() toolbox.Source { return newFleet(&toolbox.Snapshot{Tools: tools}, nil) }
 	if got := toolbox.NewBox(nil, source()).Findings(); got != nil {
@@ -116,7 +117,7 @@ func TestWithheld(t *testing.T) {
 		return nil, &toolbox.UnknownTool{Name: c.Name}
 	}
 	f := newFleet(&toolbox.Snapshot{Version: 1, Held: []string{"kept", "claimed"}}, refuse)
-	inner := toolbox.NewBox(nil, registry(echo("claimed")), f)
+	inner := toolbox.NewBox(nil, registry(echoTool("claimed")), f)
 	box := toolbox.NewBox(nil, inner)
 	if out := box.Run(t.Context(), toolbox.Call{Name: "kept"}); out.Text() != "kept back" || !out.IsError {
 		t.Errorf("Run says %s", out.Text())
@@ -124,7 +125,8 @@ func TestWithheld(t *testing.T) {
 	if r, err := box.Do(t.Context(), toolbox.Call{Name: "kept"}); err != nil || !r.IsError() {
 		t.Errorf("Do says %v", err)
 	}
-	if out := box.Run(t.Context(), toolbox.Call{Name: "claimed", Input: json.RawMessage(`{}`)}); strings.Contains(out.Text(), "no tool") {
+	if out := box.Run(t.Context(),
+		toolbox.Call{Name: "claimed", Input: json.RawMessage(`{}`)}); strings.Contains(out.Text(), "no tool") {
 		t.Errorf("another source has it: %s", out.Text())
 	}
 	var unknown *toolbox.UnknownTool

@@ -14,17 +14,17 @@ import (
 // TestBoxUnderConcurrentUse runs changes, reads, calls and watchers at the same time. It relies on
 // the race detector and on invariants.
 func TestBoxUnderConcurrentUse(t *testing.T) {
-	one, two := registry(says("fixed", "here")), toolbox.NewRegistry(nil)
+	one, two := registry(textTool("fixed", "here")), toolbox.NewRegistry(nil)
 	box := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Seed}, one, toolbox.NewBox(nil, two))
 	const rounds = 300
 	var wait sync.WaitGroup
-	var heard atomic.Int64
+	var received atomic.Int64
 
 	for worker, r := range []*toolbox.Registry{one, one, two, two} {
 		wait.Go(func() {
 			for i := range rounds {
 				name := fmt.Sprintf("t%d_%d", worker, i%10)
-				r.Add(says(name, name))
+				r.Add(textTool(name, name))
 				if i%3 == 0 {
 					r.Remove(name)
 				}
@@ -56,16 +56,16 @@ func TestBoxUnderConcurrentUse(t *testing.T) {
 		})
 		wait.Go(func() {
 			for range rounds {
-				stop := box.Watch(func() { heard.Add(1); box.Snapshot(p) })
+				stop := box.Watch(func() { received.Add(1); box.Snapshot(p) })
 				stop()
 			}
 		})
 	}
-	stop := box.Watch(func() { heard.Add(1) })
+	stop := box.Watch(func() { received.Add(1) })
 	wait.Wait()
 	stop()
-	if heard.Load() < 4*rounds {
-		t.Errorf("heard only %d changes", heard.Load())
+	if received.Load() < 4*rounds {
+		t.Errorf("heard only %d changes", received.Load())
 	}
 }
 

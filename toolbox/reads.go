@@ -17,13 +17,13 @@ func (c *Context) MarkRead(name string, hash [sha256.Size]byte) {
 }
 
 // WasRead reports whether the file name was ever marked as read, and whether its content then was the same as content.
-func (c *Context) WasRead(name string, content []byte) (ever, same bool) {
+func (c *Context) WasRead(name string, content []byte) (marked, same bool) {
 	name = c.realName(name)
 	w := c.root()
 	w.mu.Lock()
-	hash, ever := w.reads[name]
+	hash, marked := w.reads[name]
 	w.mu.Unlock()
-	return ever, ever && hash == sha256.Sum256(content)
+	return marked, marked && hash == sha256.Sum256(content)
 }
 
 // Change locks the files of a Context for a tool that changes them. It waits until no other tool of the same Context
@@ -31,8 +31,8 @@ func (c *Context) WasRead(name string, content []byte) (ever, same bool) {
 // it would lose concurrent writes. There is one lock for all files, because one file may have many names.
 func (c *Context) Change() (done func()) {
 	w := c.root()
-	w.changes.Lock()
-	return w.changes.Unlock
+	w.changeLock.Lock()
+	return w.changeLock.Unlock
 }
 
 func (c *Context) realName(name string) string {

@@ -22,13 +22,13 @@ import (
 type Registry struct {
 	context  *Context
 	watchers Watchers
-	now      atomic.Pointer[registered]
+	current  atomic.Pointer[registryState]
 
 	mu sync.Mutex // one change at a time
 }
 
-// registered is the state of a Registry at one moment. It never changes.
-type registered struct {
+// registryState is the state of a Registry at one moment. It never changes.
+type registryState struct {
 	snapshot *Snapshot
 	tools    map[string]localTool
 }
@@ -36,12 +36,12 @@ type registered struct {
 // localTool is a tool with its validators, which are made at the first call.
 type localTool struct {
 	Tool
-	validator func() *validate.Validator // returns nil if the schema is unusable
-	results   func() *validate.Validator // for results, if the tool has an output schema
+	validator       func() *validate.Validator // returns nil if the schema is unusable
+	resultValidator func() *validate.Validator // for results, if the tool has an output schema
 }
 
-// given returns the input in the form that the tool reads.
-func (t *localTool) given(input json.RawMessage) (json.RawMessage, error) {
+// prepareInput returns the input in the form that the tool reads.
+func (t *localTool) prepareInput(input json.RawMessage) (json.RawMessage, error) {
 	input = orEmptyObject(input)
 	v := t.validator()
 	if v != nil && t.completes {
@@ -58,7 +58,7 @@ func (t *localTool) checkResult(r *Result) error {
 	if r.Structured() == nil {
 		return fmt.Errorf("%s: its result has no structured value, and its output schema asks for one", t.Name)
 	}
-	if err := checkInput(t.results(), r.Structured()); err != nil {
+	if err := checkInput(t.resultValidator(), r.Structured()); err != nil {
 		return fmt.Errorf("%s: its result does not fit its output schema:\n%w", t.Name, err)
 	}
 	return nil
@@ -72,7 +72,7 @@ func NewRegistry(tc *Context) *Registry {
 		tc = &Context{}
 	}
 	r := &Registry{context: tc}
-	r.now.Store(&registered{snapshot: &Snapshot{}, tools: map[string]localTool{}})
+	r.current.Store(&registryState{snapshot: &Snapshot{}, tools: map[string]localTool{}})
 	return r
 }
 
@@ -123,11 +123,11 @@ func (r *Registry) Remove(names ...string) {
 // If the list is nil, nothing changes.
 func (r *Registry) change(edit func(map[string]localTool, []Descriptor) []Descriptor) {
 	r.mu.Lock()
-	old := r.now.Load()
+	old := r.current.Load()
 	tools := maps.Clone(old.tools)
 	list := edit(tools, append([]Descriptor{}, old.snapshot.Tools...))
 	if list != nil {
-		r.now.Store(&registered{&Snapshot{Version: old.snapshot.Version + 1, Tools: list}, tools})
+		r.current.Store(&registryState{&Snapshot{Version: old.snapshot.Version + 1, Tools: list}, tools})
 	}
 	r.mu.Unlock()
 	if list != nil {
@@ -136,7 +136,7 @@ func (r *Registry) change(edit func(map[string]localTool, []Descriptor) []Descri
 }
 
 // Snapshot implements [Source].
-func (r *Registry) Snapshot(Principal) *Snapshot { return r.now.Load().snapshot }
+func (r *Registry) Snapshot(Principal) *Snapshot { return r.current.Load().snapshot }
 
 // Watch implements [Source].
 func (r *Registry) Watch(changed func()) (stop func()) { return r.watchers.Watch(changed) }
@@ -144,22 +144,22 @@ func (r *Registry) Watch(changed func()) (stop func()) { return r.watchers.Watch
 // Do implements [Source]. For a local tool the error is an [*UnknownTool] or ctx's own error. All other failures are
 // results: the text of an [Errorf], or "internal error" with the details logged to [Context].Logger.
 func (r *Registry) Do(ctx context.Context, c Call) (*Result, error) {
-	t, ok := r.now.Load().tools[c.Name]
+	t, ok := r.current.Load().tools[c.Name]
 	if !ok {
 		return nil, &UnknownTool{Name: c.Name}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	input, err := t.given(c.Input)
+	input, err := t.prepareInput(c.Input)
 	if err != nil {
 		return ErrorResult(fmt.Sprintf("the arguments of %s do not fit:\n%v", c.Name, err)), nil
 	}
-	tc, done := r.context.during(ctx, c)
+	tc, done := r.context.forCall(ctx, c)
 	defer done()
 	result, err := t.run(withContext(ctx, tc), tc, input)
 	switch {
-	case err != nil && isOwn(ctx, err):
+	case err != nil && isContextError(ctx, err):
 		return nil, ctx.Err()
 	case err != nil:
 		return r.failure(c, err), nil
@@ -175,8 +175,8 @@ func (r *Registry) Do(ctx context.Context, c Call) (*Result, error) {
 // failure returns the result for a tool's error. It has the error's text if [Errorf] made it. Any other error is
 // logged.
 func (r *Registry) failure(c Call, err error) *Result {
-	if said, ok := ErrorText(err); ok {
-		return ErrorResult(said)
+	if message, ok := ErrorText(err); ok {
+		return ErrorResult(message)
 	}
 	attrs := []any{"tool", c.Name, "caller", c.Caller, "err", err}
 	if p, ok := errors.AsType[*panicError](err); ok {
@@ -204,7 +204,7 @@ func (t Tool) run(ctx context.Context, tc *Context, input json.RawMessage) (r *R
 	return t.Run(ctx, tc, input)
 }
 
-// isOwn reports whether err only means that ctx has ended.
-func isOwn(ctx context.Context, err error) bool {
+// isContextError reports whether err only means that ctx has ended.
+func isContextError(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)))
 }

@@ -16,8 +16,8 @@ import (
 )
 
 func TestRegistryKeepsTheOrderOfFirstAddition(t *testing.T) {
-	r := registry(says("b", "1"), says("a", "1"), says("c", "1"))
-	r.Add(says("b", "2"))
+	r := registry(textTool("b", "1"), textTool("a", "1"), textTool("c", "1"))
+	r.Add(textTool("b", "2"))
 	if diff := cmp.Diff([]string{"b", "a", "c"}, names(r.Snapshot("").Tools)); diff != "" {
 		t.Error(diff)
 	}
@@ -26,14 +26,14 @@ func TestRegistryKeepsTheOrderOfFirstAddition(t *testing.T) {
 		t.Errorf("the last registration of a name should win: %v, %v", got, err)
 	}
 	r.Remove("a", "nobody")
-	r.Add(says("a", "3"))
+	r.Add(textTool("a", "3"))
 	if diff := cmp.Diff([]string{"b", "c", "a"}, names(r.Snapshot("").Tools)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestRegistryOfTwoWithOneNameInOneAdditionTheLaterWins(t *testing.T) {
-	r := registry(says("a", "1"), says("a", "2"))
+	r := registry(textTool("a", "1"), textTool("a", "2"))
 	got, _ := r.Do(t.Context(), toolbox.Call{Name: "a"})
 	if len(r.Snapshot("").Tools) != 1 || *got.Blocks()[0].Text != "2" {
 		t.Errorf("%v: %v", names(r.Snapshot("").Tools), got)
@@ -43,7 +43,7 @@ func TestRegistryOfTwoWithOneNameInOneAdditionTheLaterWins(t *testing.T) {
 func TestRegistrySnapshotsAreImmutableAndVersioned(t *testing.T) {
 	r := toolbox.NewRegistry(nil)
 	empty := r.Snapshot("")
-	r.Add(echo("a"), echo("b"))
+	r.Add(echoTool("a"), echoTool("b"))
 	two := r.Snapshot("")
 	if two != r.Snapshot("somebody") {
 		t.Error("one moment has more than one snapshot")
@@ -66,31 +66,31 @@ func TestRegistrySnapshotsAreImmutableAndVersioned(t *testing.T) {
 
 func TestRegistryDescribesLocalTools(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object", "properties":{"z":{},"a":{}}}`)
-	tool := echo("a")
+	tool := echoTool("a")
 	tool.Description, tool.Schema = "says it again", schema
 	want := []toolbox.Descriptor{
 		{Name: "a", Tool: "a", Description: "says it again", Schema: schema},
 		{Name: "b", Tool: "b", Schema: json.RawMessage(`{"type":"object","properties":{}}`)},
 	}
-	if diff := cmp.Diff(want, registry(tool, echo("b")).Snapshot("").Tools); diff != "" {
+	if diff := cmp.Diff(want, registry(tool, echoTool("b")).Snapshot("").Tools); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestRegistryRefusesToolsThatCannotWork(t *testing.T) {
 	tests := map[string]toolbox.Tool{
-		"a tool needs a name":    {Run: echo("a").Run},
+		"a tool needs a name":    {Run: echoTool("a").Run},
 		`tool "a" has no Run`:    {Name: "a"},
-		`schema of tool "array"`: {Name: "array", Run: echo("a").Run, Schema: json.RawMessage(`[]`)},
-		`schema of tool "torn"`:  {Name: "torn", Run: echo("a").Run, Schema: json.RawMessage(`{"type":`)},
-		`schema of tool "empty"`: {Name: "empty", Run: echo("a").Run, Schema: json.RawMessage{}},
+		`schema of tool "array"`: {Name: "array", Run: echoTool("a").Run, Schema: json.RawMessage(`[]`)},
+		`schema of tool "torn"`:  {Name: "torn", Run: echoTool("a").Run, Schema: json.RawMessage(`{"type":`)},
+		`schema of tool "empty"`: {Name: "empty", Run: echoTool("a").Run, Schema: json.RawMessage{}},
 	}
 	for want, tool := range tests {
 		t.Run(want, func(t *testing.T) {
 			if err := tool.Check(); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("Check says %v", err)
 			}
-			r := registry(echo("before"))
+			r := registry(echoTool("before"))
 			defer func() {
 				if v := recover(); v == nil {
 					t.Error("Add did not panic")
@@ -99,7 +99,7 @@ func TestRegistryRefusesToolsThatCannotWork(t *testing.T) {
 					t.Error(diff)
 				}
 			}()
-			r.Add(echo("good"), tool)
+			r.Add(echoTool("good"), tool)
 		})
 	}
 }
@@ -138,9 +138,10 @@ func TestRegistryTurnsWhatGoesWrongIntoResults(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var log bytes.Buffer
 			r := toolbox.NewRegistry(&toolbox.Context{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-			r.Add(toolbox.Tool{Name: "weather", Run: func(ctx context.Context, _ *toolbox.Context, _ json.RawMessage) (*toolbox.Result, error) {
-				return tt.run(ctx)
-			}})
+			r.Add(toolbox.Tool{Name: "weather",
+				Run: func(ctx context.Context, _ *toolbox.Context, _ json.RawMessage) (*toolbox.Result, error) {
+					return tt.run(ctx)
+				}})
 			got, err := r.Do(tt.ctx, toolbox.Call{Name: "weather"})
 			if err != tt.err {
 				t.Fatalf("error %v, want %v", err, tt.err)
@@ -152,7 +153,8 @@ func TestRegistryTurnsWhatGoesWrongIntoResults(t *testing.T) {
 			for _, b := range got.Blocks() {
 				text += *b.Text
 			}
-			if logged := strings.Contains(log.String(), "a tool failed"); logged != strings.HasSuffix(tt.text, "internal error") {
+			logged := strings.Contains(log.String(), "a tool failed")
+			if logged != strings.HasSuffix(tt.text, "internal error") {
 				t.Errorf("logged: %s", &log)
 			}
 			if text != tt.text || got.IsError() != tt.isError {
@@ -165,21 +167,22 @@ func TestRegistryTurnsWhatGoesWrongIntoResults(t *testing.T) {
 func TestRegistryDoesNotBeginWhenTheContextIsOver(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := registry(says("a", "1")).Do(ctx, toolbox.Call{Name: "a"}); err != context.Canceled {
+	if _, err := registry(textTool("a", "1")).Do(ctx, toolbox.Call{Name: "a"}); err != context.Canceled {
 		t.Error(err)
 	}
 }
 
 func TestRegistrySaysWhatItDoesNotHave(t *testing.T) {
-	_, err := registry(echo("a")).Do(t.Context(), toolbox.Call{Name: "b"})
+	_, err := registry(echoTool("a")).Do(t.Context(), toolbox.Call{Name: "b"})
 	if unknown, ok := errors.AsType[*toolbox.UnknownTool](err); !ok || unknown.Name != "b" {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestRegistryGivesToolsAnObjectWhereNothingCame(t *testing.T) {
-	for in, want := range map[string]string{"": `{}`, "null": `{}`, " null\n": `{}`, `{"n":12345678901234567890}`: `{"n":12345678901234567890}`, `"x"`: `"x"`} {
-		got, err := registry(echo("a")).Do(t.Context(), toolbox.Call{Name: "a", Input: json.RawMessage(in)})
+	for in, want := range map[string]string{"": `{}`, "null": `{}`, " null\n": `{}`,
+		`{"n":12345678901234567890}`: `{"n":12345678901234567890}`, `"x"`: `"x"`} {
+		got, err := registry(echoTool("a")).Do(t.Context(), toolbox.Call{Name: "a", Input: json.RawMessage(in)})
 		if err != nil || string(got.Blocks()[0].JSON) != want {
 			t.Errorf("%q became %s, %v", in, got.Blocks()[0].JSON, err)
 		}

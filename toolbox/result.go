@@ -66,19 +66,19 @@ func WireResult(w Wire, decode func(Wire) Decoded) *Result {
 func (r *Result) Wire() Wire { return r.wire }
 
 // Blocks returns the pieces of the result. The slice is shared: do not change it.
-func (r *Result) Blocks() []Block { return r.look().Blocks }
+func (r *Result) Blocks() []Block { return r.content().Blocks }
 
 // Structured returns the structured value besides the blocks, or nil if there is none.
-func (r *Result) Structured() json.RawMessage { return r.look().Structured }
+func (r *Result) Structured() json.RawMessage { return r.content().Structured }
 
 // Err returns the reason why the result cannot be read, or nil if it can. The wire of such a result still has the
 // bytes that its owner sent.
-func (r *Result) Err() error { return r.look().Err }
+func (r *Result) Err() error { return r.content().Err }
 
 // IsError reports whether the tool ran and failed.
-func (r *Result) IsError() bool { return r.look().IsError }
+func (r *Result) IsError() bool { return r.content().IsError }
 
-func (r *Result) look() *Decoded {
+func (r *Result) content() *Decoded {
 	r.once.Do(func() {
 		if r.decode != nil {
 			r.decoded = r.decode(r.wire)

@@ -67,12 +67,12 @@ func coerce(input json.RawMessage) (json.RawMessage, error) {
 	if err := json.Unmarshal(input, &s); err != nil {
 		return nil, err
 	}
-	held := []byte(s)
-	switch trimmed := bytes.Trim(held, jsonSpace); {
+	inner := []byte(s)
+	switch trimmed := bytes.Trim(inner, jsonSpace); {
 	case len(trimmed) == 0:
 		return json.RawMessage("{}"), nil
-	case (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(held):
-		return held, nil
+	case (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(inner):
+		return inner, nil
 	}
 	return input, nil
 }

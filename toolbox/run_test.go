@@ -36,11 +36,14 @@ func TestRunPutsLooseInputRight(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var got string
-		box := toolbox.NewBox(&toolbox.BoxOptions{Unvalidated: true}, newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{described("a")}}, func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
-			got = string(c.Input)
-			return nil, nil
-		}))
-		if out := box.Run(t.Context(), toolbox.Call{Name: "a", Input: json.RawMessage(tt.in)}); out.IsError || got != tt.want {
+		box := toolbox.NewBox(&toolbox.BoxOptions{Unvalidated: true},
+			newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{plainDescriptor("a")}},
+				func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+					got = string(c.Input)
+					return nil, nil
+				}))
+		if out := box.Run(t.Context(), toolbox.Call{Name: "a", Input: json.RawMessage(tt.in)}); out.IsError ||
+			got != tt.want {
 			t.Errorf("%q became %q, want %q (%s)", tt.in, got, tt.want, out.Output)
 		}
 	}
@@ -76,11 +79,13 @@ func TestRunProjectsResults(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{described("a")}}, func(context.Context, toolbox.Call) (*toolbox.Result, error) {
-				return tt.result, nil
-			})
+			f := newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{plainDescriptor("a")}},
+				func(context.Context, toolbox.Call) (*toolbox.Result, error) {
+					return tt.result, nil
+				})
 			got := toolbox.NewBox(nil, f).Run(t.Context(), toolbox.Call{ID: "1", Name: "a"})
-			want := toolbox.Outcome{ID: "1", Name: "a", Output: json.RawMessage(tt.want), IsError: tt.result.IsError(), Result: tt.result}
+			want := toolbox.Outcome{ID: "1", Name: "a", Output: json.RawMessage(tt.want), IsError: tt.result.IsError(),
+				Result: tt.result}
 			if got.Result != tt.result {
 				t.Error("the whole result is not there")
 			}
@@ -103,9 +108,10 @@ func TestRunMakesAnOutcomeOfWhateverGoesWrong(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	fault := errors.New("weather: connect: connection refused")
-	f := newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{described("weather")}}, func(context.Context, toolbox.Call) (*toolbox.Result, error) {
-		return nil, fault
-	})
+	f := newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{plainDescriptor("weather")}},
+		func(context.Context, toolbox.Call) (*toolbox.Result, error) {
+			return nil, fault
+		})
 	box := toolbox.NewBox(nil, f)
 	tests := []struct {
 		name string
@@ -156,10 +162,12 @@ func TestRunCutsTheMiddleToTheBudget(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tool := toolbox.Tool{Name: "a", Run: func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
-				return toolbox.NewResult(tt.block), nil
-			}}
-			out := toolbox.NewBox(&toolbox.BoxOptions{Budget: tt.budget}, registry(tool)).Run(t.Context(), toolbox.Call{Name: "a"})
+			tool := toolbox.Tool{Name: "a",
+				Run: func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
+					return toolbox.NewResult(tt.block), nil
+				}}
+			out := toolbox.NewBox(&toolbox.BoxOptions{Budget: tt.budget}, registry(tool)).Run(t.Context(),
+				toolbox.Call{Name: "a"})
 			text := out.Text()
 			if len(text) > tt.bytes || (out.Cut > 0) != tt.isCut || !json.Valid(out.Output) {
 				t.Errorf("%d bytes, %d cut: %.100s", len(text), out.Cut, out.Output)
@@ -172,16 +180,19 @@ func TestRunCutsTheMiddleToTheBudget(t *testing.T) {
 }
 
 func TestRunSaysHowMuchItCut(t *testing.T) {
-	out := toolbox.NewBox(&toolbox.BoxOptions{Budget: 40}, registry(says("a", strings.Repeat("0123456789", 10)))).Run(t.Context(), toolbox.Call{Name: "a"})
+	out := toolbox.NewBox(&toolbox.BoxOptions{Budget: 40},
+		registry(textTool("a", strings.Repeat("0123456789", 10)))).Run(t.Context(), toolbox.Call{Name: "a"})
 	if want := "012345678\n… 83 bytes cut …\n23456789"; out.Cut != 83 || out.Text() != want {
 		t.Errorf("cut %d: %q, want %q", out.Cut, out.Text(), want)
 	}
 }
 
 func TestAnOutcomeIsCutFurther(t *testing.T) {
-	box := toolbox.NewBox(&toolbox.BoxOptions{Budget: 100}, registry(says("long", strings.Repeat("é", 100)), echo("json")))
+	box := toolbox.NewBox(&toolbox.BoxOptions{Budget: 100},
+		registry(textTool("long", strings.Repeat("é", 100)), echoTool("json")))
 	long := box.Run(t.Context(), toolbox.Call{Name: "long"})
-	if short := long.Within(60); len(short.Text()) > 60 || short.Cut <= long.Cut || !strings.Contains(short.Text(), "cut") {
+	if short := long.Within(60); len(short.Text()) > 60 || short.Cut <= long.Cut ||
+		!strings.Contains(short.Text(), "cut") {
 		t.Errorf("%d bytes, %d cut: %s", len(short.Text()), short.Cut, short.Output)
 	}
 	if same := long.Within(100); string(same.Output) != string(long.Output) || same.Cut != long.Cut {
@@ -194,8 +205,9 @@ func TestAnOutcomeIsCutFurther(t *testing.T) {
 }
 
 func TestAnOutcomeShowsOtherBlocks(t *testing.T) {
-	box := toolbox.NewBox(nil, registry(says("a", "one")))
-	out := box.Run(t.Context(), toolbox.Call{Name: "a"}).Showing(100, toolbox.Text("an image"), toolbox.JSON(json.RawMessage(`1`)))
+	box := toolbox.NewBox(nil, registry(textTool("a", "one")))
+	out := box.Run(t.Context(), toolbox.Call{Name: "a"}).Showing(100, toolbox.Text("an image"),
+		toolbox.JSON(json.RawMessage(`1`)))
 	if string(out.Output) != `[{"kind":"text","text":"an image"},{"kind":"json","value":1}]` || out.Result == nil {
 		t.Error(out)
 	}

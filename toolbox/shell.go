@@ -35,5 +35,5 @@ type noShell struct{}
 var _ Shell = noShell{}
 
 func (noShell) Run(context.Context, Command) (int, error) {
-	return -1, absence("there is no shell here")
+	return -1, absentError("there is no shell here")
 }

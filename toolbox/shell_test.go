@@ -18,7 +18,7 @@ import (
 )
 
 func TestLocalShellRunsALineInItsDirectory(t *testing.T) {
-	unix(t)
+	needShell(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -57,30 +57,31 @@ func TestLocalShellRunsALineInItsDirectory(t *testing.T) {
 }
 
 func TestLocalShellEndsWithItsContext(t *testing.T) {
-	unix(t)
+	needShell(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	begun, told := io.Pipe()
+	begun, received := io.Pipe()
 	go func() {
 		_, _ = begun.Read(make([]byte, 1))
 		cancel()
 		_, _ = io.Copy(io.Discard, begun)
 	}()
-	defer told.Close()
-	_, err := toolbox.LocalShell(t.TempDir()).Run(ctx, toolbox.Command{Line: "echo; sleep 1000 & sleep 1000", Stdout: told})
+	defer received.Close()
+	_, err := toolbox.LocalShell(t.TempDir()).Run(ctx,
+		toolbox.Command{Line: "echo; sleep 1000 & sleep 1000", Stdout: received})
 	if err != context.Canceled {
 		t.Error(err)
 	}
 }
 
 func TestLocalShellSaysWhyItDidNotStart(t *testing.T) {
-	unix(t)
+	needShell(t)
 	_, err := toolbox.LocalShell(t.TempDir()).Run(t.Context(), toolbox.Command{Line: "true", Dir: "missing"})
 	if !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "shell: ") {
 		t.Error(err)
 	}
 }
 
-func unix(t *testing.T) {
+func needShell(t *testing.T) {
 	t.Helper()
 	if _, err := os.Stat("/bin/sh"); err != nil || runtime.GOOS == "windows" {
 		t.Skip("no sh here")

@@ -14,13 +14,13 @@ import (
 )
 
 func TestBoxMergesOnlyWhatChanged(t *testing.T) {
-	calm, lively := registry(echo("a")), registry(echo("b"))
+	calm, lively := registry(echoTool("a")), registry(echoTool("b"))
 	box := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.Seed}, calm, lively)
 	one := box.Snapshot("")
 	if box.Snapshot("") != one || box.Snapshot("somebody") != one {
 		t.Error("one moment has more than one snapshot")
 	}
-	lively.Add(echo("c"))
+	lively.Add(echoTool("c"))
 	two := box.Snapshot("")
 	if &one.Tools[0].Parameters[0] != &two.Tools[0].Parameters[0] {
 		t.Error("a schema that did not change was shaped again")
@@ -28,18 +28,19 @@ func TestBoxMergesOnlyWhatChanged(t *testing.T) {
 }
 
 func TestBoxVersionGrowsOnlyWhenSomethingChanged(t *testing.T) {
-	f := newFleet(&toolbox.Snapshot{Version: 1, Tools: []toolbox.Descriptor{described("a")}}, nil)
-	hidden := registry(echo("x"))
+	f := newFleet(&toolbox.Snapshot{Version: 1, Tools: []toolbox.Descriptor{plainDescriptor("a")}}, nil)
+	hidden := registry(echoTool("x"))
 	box := toolbox.NewBox(nil, f, hidden)
 	before := box.Snapshot("")
 
-	f.set(&toolbox.Snapshot{Version: 2, Tools: []toolbox.Descriptor{described("a")}})
-	hidden.Add(echo("x"))
+	f.set(&toolbox.Snapshot{Version: 2, Tools: []toolbox.Descriptor{plainDescriptor("a")}})
+	hidden.Add(echoTool("x"))
 	if after := box.Snapshot(""); after != before {
 		t.Errorf("version %d after %d for the same tools", after.Version, before.Version)
 	}
 	last := before.Version
-	changes := []toolbox.Descriptor{described("a"), described("a"), described("a"), described("a"), described("a")}
+	changes := []toolbox.Descriptor{plainDescriptor("a"), plainDescriptor("a"), plainDescriptor("a"), plainDescriptor("a"),
+		plainDescriptor("a")}
 	changes[0].Description = "new"
 	changes[1].Schema = json.RawMessage(`{"type": "object"}`)
 	changes[2].Server = "t"
@@ -62,8 +63,8 @@ func TestBoxVersionGrowsOnlyWhenSomethingChanged(t *testing.T) {
 func TestBoxCallsTheOwnerWhoClaimsANameNow(t *testing.T) {
 	// The tool looks the same but belongs to another source. The snapshot stays, and the route
 	// changes.
-	one := newFleet(&toolbox.Snapshot{Version: 1, Tools: []toolbox.Descriptor{described("a")}}, answers("one"))
-	two := newFleet(&toolbox.Snapshot{Version: 1, Tools: []toolbox.Descriptor{described("a")}}, answers("two"))
+	one := newFleet(&toolbox.Snapshot{Version: 1, Tools: []toolbox.Descriptor{plainDescriptor("a")}}, textDo("one"))
+	two := newFleet(&toolbox.Snapshot{Version: 1, Tools: []toolbox.Descriptor{plainDescriptor("a")}}, textDo("two"))
 	box := toolbox.NewBox(nil, one, two)
 	before := box.Snapshot("")
 	one.set(&toolbox.Snapshot{Version: 2})
@@ -72,14 +73,14 @@ func TestBoxCallsTheOwnerWhoClaimsANameNow(t *testing.T) {
 	}
 }
 
-func answers(text string) toolbox.Do {
+func textDo(text string) toolbox.Do {
 	return func(context.Context, toolbox.Call) (*toolbox.Result, error) {
 		return toolbox.NewResult(toolbox.Text(text)), nil
 	}
 }
 
 func TestBoxShowsEachPrincipalTheirOwn(t *testing.T) {
-	ann := &toolbox.Snapshot{Version: 1, Tools: []toolbox.Descriptor{described("ann")}}
+	ann := &toolbox.Snapshot{Version: 1, Tools: []toolbox.Descriptor{plainDescriptor("ann")}}
 	all := &toolbox.Snapshot{Version: 1}
 	f := newFleet(nil, nil)
 	f.setEach(func(p toolbox.Principal) *toolbox.Snapshot {
@@ -88,7 +89,7 @@ func TestBoxShowsEachPrincipalTheirOwn(t *testing.T) {
 		}
 		return all
 	})
-	box := toolbox.NewBox(nil, f, registry(echo("common")))
+	box := toolbox.NewBox(nil, f, registry(echoTool("common")))
 	got := map[toolbox.Principal][]string{}
 	for range 2 {
 		for _, p := range []toolbox.Principal{"", "ann", "bob"} {
@@ -108,7 +109,7 @@ func TestBoxShowsEachPrincipalTheirOwn(t *testing.T) {
 }
 
 func TestBoxVersionsGrowForEachOfManyPrincipals(t *testing.T) {
-	r := registry(echo("a"))
+	r := registry(echoTool("a"))
 	box := toolbox.NewBox(nil, r)
 	seen := map[toolbox.Principal]uint64{}
 	for round := range 3 {
@@ -120,12 +121,12 @@ func TestBoxVersionsGrowForEachOfManyPrincipals(t *testing.T) {
 			}
 			seen[p] = version
 		}
-		r.Add(echo(fmt.Sprint("b", round)))
+		r.Add(echoTool(fmt.Sprint("b", round)))
 	}
 }
 
 func TestBoxTakesASourceWithNothingToShow(t *testing.T) {
-	box := toolbox.NewBox(nil, newFleet(nil, nil), registry(echo("a")))
+	box := toolbox.NewBox(nil, newFleet(nil, nil), registry(echoTool("a")))
 	if diff := cmp.Diff([]string{"a"}, names(box.Descriptors())); diff != "" {
 		t.Error(diff)
 	}
@@ -138,7 +139,7 @@ func TestBoxTakesASourceWithNothingToShow(t *testing.T) {
 }
 
 func TestBoxDescriptorsAreTheCallersOwn(t *testing.T) {
-	box := toolbox.NewBox(nil, registry(echo("a"), echo("b")))
+	box := toolbox.NewBox(nil, registry(echoTool("a"), echoTool("b")))
 	slices.Reverse(box.Descriptors())
 	if diff := cmp.Diff([]string{"a", "b"}, names(box.Descriptors())); diff != "" {
 		t.Error(diff)

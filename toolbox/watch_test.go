@@ -11,18 +11,18 @@ import (
 
 func TestWatchersHearInOrderAndCanBeAskedInTheCall(t *testing.T) {
 	r := toolbox.NewRegistry(nil)
-	var heard []string
-	stopFirst := r.Watch(func() { heard = append(heard, "first") })
+	var received []string
+	stopFirst := r.Watch(func() { received = append(received, "first") })
 	stopSecond := r.Watch(func() {
-		heard = append(heard, "second:"+names(r.Snapshot("").Tools)[0]) // no lock is held
+		received = append(received, "second:"+names(r.Snapshot("").Tools)[0]) // no lock is held
 	})
-	r.Add(echo("a"))
+	r.Add(echoTool("a"))
 	stopFirst()
 	stopFirst()
-	r.Add(echo("b"))
+	r.Add(echoTool("b"))
 	stopSecond()
-	r.Add(echo("c"))
-	if diff := cmp.Diff([]string{"first", "second:a", "second:a"}, heard); diff != "" {
+	r.Add(echoTool("c"))
+	if diff := cmp.Diff([]string{"first", "second:a", "second:a"}, received); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -32,12 +32,12 @@ func TestWatchersMayChangeWhatTheyWatch(t *testing.T) {
 	calls := 0
 	stop := r.Watch(func() {
 		if calls++; calls == 1 {
-			r.Add(echo("b"))
+			r.Add(echoTool("b"))
 			r.Watch(func() {})() // a watcher added during Notify is first called next time
 		}
 	})
 	defer stop()
-	r.Add(echo("a"))
+	r.Add(echoTool("a"))
 	if calls != 2 {
 		t.Errorf("heard %d changes of 2", calls)
 	}

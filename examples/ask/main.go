@@ -35,7 +35,8 @@ func placeOrder(ctx context.Context, in order) (*receipt, error) {
 		return nil, err // toolbox.ErrDismissed, toolbox.ErrCannotAsk, or the error of the context
 	}
 	toolbox.ContextOf(ctx).Report(toolbox.Progress{Done: 1, Total: 2, Message: "the kitchen knows"})
-	reply, err := toolbox.Sample(ctx, toolbox.Sampling{Messages: []toolbox.Message{{Text: "Thank somebody for ordering " + in.Dish + "."}}})
+	thanks := toolbox.Message{Text: "Thank a guest for ordering " + in.Dish + "."}
+	reply, err := toolbox.Sample(ctx, toolbox.Sampling{Messages: []toolbox.Message{thanks}})
 	if err != nil && !errors.Is(err, toolbox.ErrCannotAsk) {
 		return nil, err
 	}
@@ -51,10 +52,12 @@ func kitchen() (*toolbox.Registry, *host.Library) {
 		Name: "recommend", Description: "Recommends a dish.",
 		Arguments: []host.Argument{{Name: "mood", Required: true, Complete: host.Words("hungry", "happy", "tired")}},
 		Get: func(_ context.Context, arguments map[string]string) ([]toolbox.Message, error) {
-			return []toolbox.Message{{Text: "Recommend a dish to somebody who is " + arguments["mood"] + "."}}, nil
+			return []toolbox.Message{{Text: "Recommend a dish to a guest who is " + arguments["mood"] + "."}}, nil
 		},
 	})
-	library.AddResource(host.Resource{Resource: toolbox.Resource{URI: "menu://today", Name: "menu", MIME: "text/plain", Text: "pizza, dal"}})
+	library.AddResource(host.Resource{
+		Resource: toolbox.Resource{URI: "menu://today", Name: "menu", MIME: "text/plain", Text: "pizza, dal"},
+	})
 	library.AddResource(host.Resource{
 		Resource: toolbox.Resource{URI: "menu://dishes/{dish}", Name: "dish", MIME: "text/plain"},
 		Complete: map[string]host.Completion{"dish": host.Words("pizza", "dal")},

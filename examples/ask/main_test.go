@@ -49,10 +49,10 @@ func Example() {
 	// Output:
 	// asked: Which pizza?
 	// 2025-11-25 {"count":1,"size":"large","note":""}
-	// Recommend a dish to somebody who is tired.
+	// Recommend a dish to a guest who is tired.
 	// dal, freshly made
 	// asked: Which pizza?
 	// 2026-07-28 {"count":1,"size":"large","note":""}
-	// Recommend a dish to somebody who is tired.
+	// Recommend a dish to a guest who is tired.
 	// dal, freshly made
 }

@@ -38,7 +38,8 @@ func add(_ context.Context, in sum) (total, error) { return total{in.A + in.B}, 
 func currentTime(context.Context, struct{}) (time.Time, error) { return time.Now(), nil }
 
 func square(context.Context, struct{}) (toolbox.Block, error) {
-	return toolbox.Image([]byte(`<svg xmlns="http://www.w3.org/2000/svg"><rect width="9" height="9"/></svg>`), "image/svg+xml"), nil
+	picture := `<svg xmlns="http://www.w3.org/2000/svg"><rect width="9" height="9"/></svg>`
+	return toolbox.Image([]byte(picture), "image/svg+xml"), nil
 }
 
 func main() {

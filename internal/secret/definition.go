@@ -53,14 +53,19 @@ func maskValue(name string, raw json.RawMessage) json.RawMessage {
 	case '[':
 		return mapParts(raw, func(_ string, raw json.RawMessage) json.RawMessage { return maskValue(name, raw) })
 	}
-	s, ok := wire.Unquote(raw)
-	switch {
-	case !ok:
-		return raw
-	case IsSecretName(name) || HasSecretFormat(s):
-		return wire.Quote(Literal(s))
+	if s, ok := wire.Unquote(raw); ok {
+		return wire.Quote(Named(name, s))
 	}
-	return wire.Quote(Text(s))
+	return raw
+}
+
+// Named returns the text of a member with likely credentials masked: all of it if the name of the member is typical for
+// a secret.
+func Named(name, s string) string {
+	if IsSecretName(name) || HasSecretFormat(s) {
+		return Literal(s)
+	}
+	return Text(s)
 }
 
 // mapParts returns an object or a list with its values replaced. Any other value is masked.

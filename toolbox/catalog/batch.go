@@ -23,16 +23,16 @@ func (t *metaTools) batch(ctx context.Context, c toolbox.Call) (json.RawMessage,
 	b := &batch{tools: t, call: c, answers: make([]json.RawMessage, len(calls))}
 	b.progress = newProgress(c.Progress, len(calls))
 	defer b.progress.end()
-	places := make(chan struct{}, t.parallel)
+	slots := make(chan struct{}, t.parallel)
 	var running sync.WaitGroup
-	for i, one := range calls {
-		places <- struct{}{} // a place becomes free: no call begins after ctx has ended
+	for i, r := range calls {
+		slots <- struct{}{} // a place becomes free: no call begins after ctx has ended
 		running.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-slots }()
 			// This answer remains if the call ends its goroutine.
-			b.answers[i] = b.failed(one, &Error{Code: Unavailable, Message: "the operation did not answer"})
-			b.answers[i] = b.bounded(one, b.run(ctx, i, one))
-			b.progress.finished(i, one.operation)
+			b.answers[i] = b.encodeError(r, &Error{Code: Unavailable, Message: "the operation did not answer"})
+			b.answers[i] = b.checkSize(r, b.run(ctx, i, r))
+			b.progress.finish(i, r.operation)
 		})
 	}
 	running.Wait()
@@ -54,42 +54,42 @@ type batch struct {
 }
 
 // run makes one call and returns its answer.
-func (b *batch) run(ctx context.Context, i int, one request) json.RawMessage {
+func (b *batch) run(ctx context.Context, i int, r request) json.RawMessage {
 	switch {
-	case one.err != nil:
-		return b.answered(one, failedAnyhow(one.err))
+	case r.err != nil:
+		return b.encodeResult(r, resultOfAnyError(r.err))
 	case ctx.Err() != nil:
-		return b.failed(one, endedError(ctx))
+		return b.encodeError(r, endedError(ctx))
 	}
-	return b.answered(one, b.do(ctx, i, one))
+	return b.encodeResult(r, b.runRecovered(ctx, i, r))
 }
 
-// do runs one call and recovers panics of the operation and of the methods of its error. Nothing else
+// runRecovered runs one call and recovers panics of the operation and of the methods of its error. Nothing else
 // recovers a panic in this goroutine.
-func (b *batch) do(ctx context.Context, i int, one request) (r *toolbox.Result) {
+func (b *batch) runRecovered(ctx context.Context, i int, req request) (r *toolbox.Result) {
 	defer func() {
 		if recover() != nil {
-			r = failed(&Error{Code: Unavailable, Message: "the operation panicked"})
+			r = resultOfError(&Error{Code: Unavailable, Message: "the operation panicked"})
 		}
 	}()
-	r, err := b.tools.run(ctx, b.made(i, one))
+	r, err := b.tools.run(ctx, b.newCall(i, req))
 	switch {
 	case err == nil:
 		return r
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		return failed(endedError(ctx))
+		return resultOfError(endedError(ctx))
 	}
-	return failedAnyhow(err)
+	return resultOfAnyError(err)
 }
 
-// made returns the toolbox call for one request of the batch.
-func (b *batch) made(i int, one request) toolbox.Call {
-	c := one.of(b.call)
+// newCall returns the toolbox call for one request of the batch.
+func (b *batch) newCall(i int, r request) toolbox.Call {
+	c := r.toCall(b.call)
 	if c.ID != "" {
 		c.ID = fmt.Sprintf("%s.%d", c.ID, i+1)
 	}
 	c.Wire = withoutExchange(c.Wire)
-	c.Progress = b.progress.of(i, one.operation)
+	c.Progress = b.progress.reporter(i, r.operation)
 	return c
 }
 
@@ -113,16 +113,18 @@ func endedError(ctx context.Context) *Error {
 	return &Error{Code: Canceled, Message: "the caller gave up"}
 }
 
-// failed returns the answer of a call that has no result.
-func (b *batch) failed(one request, e *Error) json.RawMessage { return b.answered(one, failed(e)) }
+// encodeError returns the answer of a call that has no result.
+func (b *batch) encodeError(r request, e *Error) json.RawMessage {
+	return b.encodeResult(r, resultOfError(e))
+}
 
-// answered returns the answer of a call. It holds only the value if there is one, and otherwise the
+// encodeResult returns the answer of a call. It holds only the value if there is one, and otherwise the
 // tool's whole result.
-func (b *batch) answered(one request, r *toolbox.Result) json.RawMessage {
+func (b *batch) encodeResult(req request, r *toolbox.Result) json.RawMessage {
 	key, raw := resultJSON(r)
 	answer := json.RawMessage("{}")
-	if one.operation != "" {
-		answer = appendMember(answer, "operation", wire.Quote(protocol.Printable(one.operation, maxName)))
+	if req.operation != "" {
+		answer = appendMember(answer, "operation", wire.Quote(protocol.Printable(req.operation, maxName)))
 	}
 	return appendValue(answer, key, raw)
 }
@@ -133,8 +135,8 @@ func resultJSON(r *toolbox.Result) (key string, raw json.RawMessage) {
 	if !r.Wire().IsZero() {
 		return "result", jsonValue(r.Wire().JSON)
 	}
-	more := slices.ContainsFunc(r.Blocks(), func(b toolbox.Block) bool { return !b.Wire.IsZero() }) // besides the structured value
-	if s := r.Structured(); s != nil && !more {
+	hasMedia := slices.ContainsFunc(r.Blocks(), func(b toolbox.Block) bool { return !b.Wire.IsZero() })
+	if s := r.Structured(); s != nil && !hasMedia {
 		if r.IsError() {
 			return "error", jsonValue(s)
 		}
@@ -169,16 +171,18 @@ func localResult(r *toolbox.Result) json.RawMessage {
 	return raw
 }
 
-// bounded returns an answer if it fits beside the others and is not nested too deeply for clients.
+// checkSize returns an answer if it fits beside the others and is not nested too deeply for clients.
 // Otherwise it returns an error.
-func (b *batch) bounded(one request, answer json.RawMessage) json.RawMessage {
+func (b *batch) checkSize(r request, answer json.RawMessage) json.RawMessage {
 	if _, depth := wire.Finite(answer); depth > maxNesting {
-		return b.failed(one, &Error{Code: TooLarge, Message: fmt.Sprintf("the operation has run, but its result nests %d levels deep: call it alone", depth)})
+		return b.encodeError(r, &Error{Code: TooLarge, Message: fmt.Sprintf(
+			"the operation has run, but its result nests %d levels deep: call it alone", depth)})
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.size+len(answer) > MaxBatchBytes {
-		return b.failed(one, &Error{Code: TooLarge, Message: fmt.Sprintf("the operation has run, but its result of %d bytes is too much for the batch: call it alone", len(answer))})
+		return b.encodeError(r, &Error{Code: TooLarge, Message: fmt.Sprintf(
+			"the operation has run, but its result of %d bytes is too much for the batch: call it alone", len(answer))})
 	}
 	b.size += len(answer)
 	return answer

@@ -20,13 +20,13 @@ import (
 	"github.com/indusagi/indus/toolbox/catalog"
 )
 
-// over returns the four tools over a toolbox with the test's own Do.
-func over(do func(context.Context, toolbox.Call) (*toolbox.Result, error), o *catalog.Options) toolbox.Source {
-	return catalog.Over(&seen{snapshot: shows(), do: do}, o)
+// newTools returns the four tools over a toolbox with the test's own Do.
+func newTools(do func(context.Context, toolbox.Call) (*toolbox.Result, error), o *catalog.Options) toolbox.Source {
+	return catalog.Over(&testSource{snapshot: snapshotOf(), do: do}, o)
 }
 
-// calls returns the input of a batch: n calls of the operations "0", "1", …
-func calls(n int) json.RawMessage {
+// batchInput returns the input of a batch: n calls of the operations "0", "1", …
+func batchInput(n int) json.RawMessage {
 	var list []string
 	for i := range n {
 		list = append(list, fmt.Sprintf(`{"operation":"%d"}`, i))
@@ -34,8 +34,8 @@ func calls(n int) json.RawMessage {
 	return json.RawMessage(`{"calls":[` + strings.Join(list, ",") + `]}`)
 }
 
-// results returns the answers of a batch.
-func results(t testing.TB, r *toolbox.Result, err error) (list []answer) {
+// batchAnswers returns the answers of a batch.
+func batchAnswers(t testing.TB, r *toolbox.Result, err error) (list []answer) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ type answer struct {
 func TestABatchAnswersInOrderAndIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var running, most atomic.Int32
-		four := over(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+		four := newTools(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 			n := running.Add(1)
 			defer running.Add(-1)
 			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
@@ -64,9 +64,10 @@ func TestABatchAnswersInOrderAndIsBounded(t *testing.T) {
 			time.Sleep(time.Duration(100-10*len(c.Name)) * time.Second) // of the bubble's clock: later calls end sooner
 			return toolbox.NewResult(toolbox.Text(c.Name)), nil
 		}, &catalog.Options{Parallel: 3})
-		r, err := four.Do(t.Context(), toolbox.Call{Name: "batch", Input: calls(20)})
-		for i, a := range results(t, r, err) {
-			if want := fmt.Sprintf(`{"content":[{"type":"text","text":"%d"}]}`, i); a.Operation != fmt.Sprint(i) || string(a.Result) != want {
+		r, err := four.Do(t.Context(), toolbox.Call{Name: "batch", Input: batchInput(20)})
+		for i, a := range batchAnswers(t, r, err) {
+			if want := fmt.Sprintf(`{"content":[{"type":"text","text":"%d"}]}`, i); a.Operation != fmt.Sprint(i) ||
+				string(a.Result) != want {
 				t.Errorf("%d: %+v", i, a)
 			}
 		}
@@ -77,8 +78,9 @@ func TestABatchAnswersInOrderAndIsBounded(t *testing.T) {
 }
 
 func TestNoCallOfABatchTouchesAnother(t *testing.T) {
-	image := toolbox.Block{Wire: toolbox.Wire{Format: "mcp/modern", JSON: json.RawMessage(`{"type":"image","data":"AA==","mimeType":"image/png"}`)}}
-	four := over(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	image := toolbox.Block{Wire: toolbox.Wire{Format: "mcp/modern",
+		JSON: json.RawMessage(`{"type":"image","data":"AA==","mimeType":"image/png"}`)}}
+	four := newTools(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		switch c.Name {
 		case "0":
 			panic("no")
@@ -95,11 +97,13 @@ func TestNoCallOfABatchTouchesAnother(t *testing.T) {
 		case "6":
 			return toolbox.NewResult(toolbox.JSON(json.RawMessage(`{"broken"`)), toolbox.Text("\xff")), nil
 		case "7":
-			return toolbox.WireResult(toolbox.Wire{Format: "mcp/modern", JSON: json.RawMessage(`{"content":`)}, func(toolbox.Wire) toolbox.Decoded { return toolbox.Decoded{} }), nil
+			return toolbox.WireResult(toolbox.Wire{Format: "mcp/modern", JSON: json.RawMessage(`{"content":`)},
+				func(toolbox.Wire) toolbox.Decoded { return toolbox.Decoded{} }), nil
 		}
-		return nil, fmt.Errorf("refused: %w", &catalog.Error{Code: "NO_LUCK", Message: "none", Retryable: true, Details: json.RawMessage(`{"x":`)})
+		return nil, fmt.Errorf("refused: %w",
+			&catalog.Error{Code: "NO_LUCK", Message: "none", Retryable: true, Details: json.RawMessage(`{"x":`)})
 	}, nil)
-	r, err := four.Do(t.Context(), toolbox.Call{Name: "batch", Input: calls(9)})
+	r, err := four.Do(t.Context(), toolbox.Call{Name: "batch", Input: batchInput(9)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,15 +123,15 @@ func TestNoCallOfABatchTouchesAnother(t *testing.T) {
 	}
 }
 
-// rude is an error with methods that panic.
-type rude struct{ asked bool }
+// panickingError is an error with methods that panic.
+type panickingError struct{ inIs bool }
 
-func (r rude) Error() string {
+func (r panickingError) Error() string {
 	panic("no")
 }
 
-func (r rude) Is(error) bool {
-	if r.asked {
+func (r panickingError) Is(error) bool {
+	if r.inIs {
 		panic("no")
 	}
 	return false
@@ -136,15 +140,15 @@ func (r rude) Is(error) bool {
 // An error with a method that panics ends its own call, and not the program.
 func TestAnErrorThatPanicsIsOfItsCall(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	four := over(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	four := newTools(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		if c.Name == "0" {
-			return nil, rude{}
+			return nil, panickingError{}
 		}
 		cancel()
-		return nil, rude{asked: true}
+		return nil, panickingError{inIs: true}
 	}, &catalog.Options{Parallel: 1})
-	r, err := four.Do(ctx, toolbox.Call{Name: "batch", Input: calls(2)})
-	for _, a := range results(t, r, err) {
+	r, err := four.Do(ctx, toolbox.Call{Name: "batch", Input: batchInput(2)})
+	for _, a := range batchAnswers(t, r, err) {
 		if a.Error.Code != catalog.Unavailable {
 			t.Errorf("%+v", a)
 		}
@@ -152,12 +156,12 @@ func TestAnErrorThatPanicsIsOfItsCall(t *testing.T) {
 }
 
 func TestABatchHoldsSoMuch(t *testing.T) {
-	four := over(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	four := newTools(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		return toolbox.NewResult(toolbox.Text(strings.Repeat("x", catalog.MaxBatchBytes/2-100))), nil
 	}, nil)
-	r, err := four.Do(t.Context(), toolbox.Call{Name: "batch", Input: calls(5)})
+	r, err := four.Do(t.Context(), toolbox.Call{Name: "batch", Input: batchInput(5)})
 	held := 0
-	for _, a := range results(t, r, err) {
+	for _, a := range batchAnswers(t, r, err) {
 		if a.Error.Code == "" {
 			held++
 		} else if a.Error.Code != catalog.TooLarge {
@@ -181,7 +185,7 @@ func TestACancelledBatchSaysHowFarItCame(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 			defer cancel()
 			var begun atomic.Int32
-			four := over(func(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+			four := newTools(func(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 				begun.Add(1)
 				if c.Name == "0" {
 					return toolbox.NewResult(), nil
@@ -193,8 +197,8 @@ func TestACancelledBatchSaysHowFarItCame(t *testing.T) {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}, &catalog.Options{Parallel: 2})
-			r, err := four.Do(ctx, toolbox.Call{Name: "batch", Input: calls(5)})
-			for i, a := range results(t, r, err) {
+			r, err := four.Do(ctx, toolbox.Call{Name: "batch", Input: batchInput(5)})
+			for i, a := range batchAnswers(t, r, err) {
 				if want := tt.code; i > 0 && a.Error.Code != want || i == 0 && a.Error.Code != "" {
 					t.Errorf("%d: %+v", i, a)
 				}
@@ -202,7 +206,8 @@ func TestACancelledBatchSaysHowFarItCame(t *testing.T) {
 			if begun.Load() != 3 {
 				t.Errorf("%d calls began", begun.Load())
 			}
-			if _, err := four.Do(ctx, toolbox.Call{Name: "search", Input: json.RawMessage(`{"query":"x"}`)}); !errors.Is(err, tt.over) {
+			_, err = four.Do(ctx, toolbox.Call{Name: "search", Input: json.RawMessage(`{"query":"x"}`)})
+			if !errors.Is(err, tt.over) {
 				t.Errorf("a search afterwards: %v", err)
 			}
 		})
@@ -212,7 +217,7 @@ func TestACancelledBatchSaysHowFarItCame(t *testing.T) {
 func TestProgressOfABatchOnlyGrows(t *testing.T) {
 	var ears sync.WaitGroup
 	late := make(chan func(toolbox.Progress), 10)
-	four := over(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	four := newTools(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		for i := range 5 {
 			c.Progress(toolbox.Progress{Done: float64(i), Total: 4, Message: "of four"})
 			c.Progress(toolbox.Progress{Message: "no numbers"})
@@ -221,34 +226,36 @@ func TestProgressOfABatchOnlyGrows(t *testing.T) {
 		late <- c.Progress
 		return nil, nil
 	}, nil)
-	var heard []toolbox.Progress // one at a time: otherwise the race detector reports it
-	r, err := four.Do(t.Context(), toolbox.Call{Name: "batch", Input: calls(10), Progress: func(p toolbox.Progress) { heard = append(heard, p) }})
-	if n := len(results(t, r, err)); n != 10 {
+	var reports []toolbox.Progress // one at a time: otherwise the race detector reports it
+	r, err := four.Do(t.Context(),
+		toolbox.Call{Name: "batch", Input: batchInput(10),
+			Progress: func(p toolbox.Progress) { reports = append(reports, p) }})
+	if n := len(batchAnswers(t, r, err)); n != 10 {
 		t.Errorf("%d results", n)
 	}
 	for range 10 {
-		tell := <-late
-		ears.Go(func() { tell(toolbox.Progress{Done: 100, Total: 1}) })
+		report := <-late
+		ears.Go(func() { report(toolbox.Progress{Done: 100, Total: 1}) })
 	}
 	ears.Wait()
-	if !slices.IsSortedFunc(heard, func(a, b toolbox.Progress) int {
+	if !slices.IsSortedFunc(reports, func(a, b toolbox.Progress) int {
 		if a.Done < b.Done {
 			return -1
 		}
 		return 1
 	}) {
-		t.Errorf("not growing: %v", heard)
+		t.Errorf("not growing: %v", reports)
 	}
-	if last := heard[len(heard)-1]; len(heard) < 20 || last.Done != 10 || last.Total != 10 {
-		t.Errorf("%d reports, the last %+v", len(heard), heard[len(heard)-1])
+	if last := reports[len(reports)-1]; len(reports) < 20 || last.Done != 10 || last.Total != 10 {
+		t.Errorf("%d reports, the last %+v", len(reports), reports[len(reports)-1])
 	}
-	if !slices.ContainsFunc(heard, func(p toolbox.Progress) bool { return strings.HasSuffix(p.Message, ": of four") }) {
-		t.Errorf("%v", heard)
+	if !slices.ContainsFunc(reports, func(p toolbox.Progress) bool { return strings.HasSuffix(p.Message, ": of four") }) {
+		t.Errorf("%v", reports)
 	}
 }
 
 func TestAServersCallIsCancelledInABatch(t *testing.T) {
-	four, box := mounted(t)
+	four, box := mountTools(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	input := `{"calls":[{"operation":"s__stall"},{"operation":"s__echo","input":{"message":"a"}}]}`
@@ -258,19 +265,20 @@ func TestAServersCallIsCancelledInABatch(t *testing.T) {
 			cancel()
 		}
 	}})
-	got := results(t, r, err)
+	got := batchAnswers(t, r, err)
 	if got[0].Error.Code != catalog.Canceled || !strings.Contains(string(got[1].Result), `"a"`) {
 		t.Errorf("%+v", got)
 	}
-	if out, err := box.Do(t.Context(), toolbox.Call{Name: "s__stalled"}); err != nil || shown(out) != "stalled" {
+	if out, err := box.Do(t.Context(), toolbox.Call{Name: "s__stalled"}); err != nil || textOf(out) != "stalled" {
 		t.Errorf("the server was not told: %v", err)
 	}
 }
 
 func TestAnImageStaysAnImage(t *testing.T) {
-	image := toolbox.Block{Wire: toolbox.Wire{Format: "mcp/modern", JSON: json.RawMessage(`{"type":"image", "data":"AA=="}`)}}
+	image := toolbox.Block{Wire: toolbox.Wire{Format: "mcp/modern",
+		JSON: json.RawMessage(`{"type":"image", "data":"AA=="}`)}}
 	own := toolbox.NewResult(image)
-	four := over(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return own, nil }, nil)
+	four := newTools(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return own, nil }, nil)
 	if r, err := four.Do(t.Context(), toolbox.Call{Name: "call", Input: call("x", "{}")}); err != nil || r != own {
 		t.Errorf("%v %v", r, err)
 	}
@@ -279,14 +287,17 @@ func TestAnImageStaysAnImage(t *testing.T) {
 // A result that Python's clients cannot read does not affect the results of the other calls.
 func TestADeepResultLeavesTheOthers(t *testing.T) {
 	r := toolbox.NewRegistry(nil)
-	for name, value := range map[string]string{"deep": strings.Repeat("[", 3000) + strings.Repeat("]", 3000), "good": "1"} {
-		r.Add(toolbox.Tool{Name: name, Run: func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
-			return toolbox.StructuredResult(json.RawMessage(`{"a":` + value + `}`)), nil
-		}})
+	for name, value := range map[string]string{"deep": strings.Repeat("[", 3000) + strings.Repeat("]", 3000),
+		"good": "1"} {
+		r.Add(toolbox.Tool{Name: name,
+			Run: func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
+				return toolbox.StructuredResult(json.RawMessage(`{"a":` + value + `}`)), nil
+			}})
 	}
 	var got any
 	answer := do(t, catalog.Over(r, nil), "batch", `{"calls":[{"operation":"deep"},{"operation":"good"}]}`)
-	if err := json.Unmarshal([]byte(answer), &got); err != nil || !strings.Contains(answer, "levels deep") || !strings.HasSuffix(answer, `{"operation":"good","value":{"a":1}}]}`) {
+	if err := json.Unmarshal([]byte(answer), &got); err != nil || !strings.Contains(answer, "levels deep") ||
+		!strings.HasSuffix(answer, `{"operation":"good","value":{"a":1}}]}`) {
 		t.Errorf("%v: %.500s", err, answer)
 	}
 }

@@ -23,7 +23,8 @@ func BenchmarkCall(b *testing.B) {
 		})
 	}
 	run("direct", r, toolbox.Call{Name: "echo", Input: input})
-	run("through", catalog.Over(r, &catalog.Options{Unvalidated: true}), toolbox.Call{Name: "call", Input: call("echo", string(input))})
+	run("through", catalog.Over(r, &catalog.Options{Unvalidated: true}),
+		toolbox.Call{Name: "call", Input: call("echo", string(input))})
 	run("validated", catalog.Over(r, nil), toolbox.Call{Name: "call", Input: call("echo", string(input))})
 }
 
@@ -32,11 +33,12 @@ func BenchmarkSearch(b *testing.B) {
 		var many []toolbox.Descriptor
 		for i := range n {
 			many = append(many, toolbox.Descriptor{
-				Name: fmt.Sprintf("server%d__tool_%d", i%30, i), Description: fmt.Sprintf("Counts the sheep of shepherd %d. And more.", i),
-				Schema: json.RawMessage(`{"type":"object","properties":{"field":{"type":"string"},"limit":{"type":"integer"}},"required":["field"]}`),
+				Name:        fmt.Sprintf("server%d__tool_%d", i%30, i),
+				Description: fmt.Sprintf("Counts the sheep of shepherd %d. And more.", i),
+				Schema:      json.RawMessage(`{"type":"object","properties":{"field":{"type":"string"},"limit":{"type":"integer"}},"required":["field"]}`),
 			})
 		}
-		four := catalog.Over(&seen{snapshot: shows(many...)}, nil)
+		four := catalog.Over(&testSource{snapshot: snapshotOf(many...)}, nil)
 		do(b, four, "search", `{"query":"sheep"}`) // makes the index
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {

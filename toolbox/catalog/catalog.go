@@ -75,8 +75,8 @@ func (t *metaTools) Watch(changed func()) (stop func()) { return t.watchers.Watc
 
 // Do implements [toolbox.Source].
 func (t *metaTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
-	name, ours := strings.CutPrefix(c.Name, t.prefix)
-	if !ours {
+	name, hasPrefix := strings.CutPrefix(c.Name, t.prefix)
+	if !hasPrefix {
 		return nil, &toolbox.UnknownTool{Name: c.Name}
 	}
 	switch name {
@@ -97,13 +97,13 @@ func jsonResult(value json.RawMessage, err error) (*toolbox.Result, error) {
 	if err != nil {
 		return errorResult(nil, err)
 	}
-	return structured(validUTF8(value), false), nil
+	return structuredResult(validUTF8(value), false), nil
 }
 
 // errorResult makes a result of an [*Error]. It returns any other error unchanged.
 func errorResult(r *toolbox.Result, err error) (*toolbox.Result, error) {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return failed(e), nil
+		return resultOfError(e), nil
 	}
 	return r, err
 }
@@ -143,11 +143,12 @@ func (t *metaTools) search(ctx context.Context, c toolbox.Call) (json.RawMessage
 	if err != nil {
 		return nil, err
 	}
-	best := v.best(in.query, in.limit+1)
-	f := searchResult{Operations: []foundOperation{}, More: len(best) > in.limit}
-	for _, o := range best[:min(len(best), in.limit)] {
+	matches := v.bestMatches(in.query, in.limit+1)
+	f := searchResult{Operations: []foundOperation{}, More: len(matches) > in.limit}
+	for _, o := range matches[:min(len(matches), in.limit)] {
 		f.Operations = append(f.Operations, foundOperation{
-			Name: o.Name, Description: summary(o.Description), Kind: o.Kind, Parameters: signature.Parse(o.Input).Signature(signature.Line),
+			Name: o.Name, Description: summary(o.Description), Kind: o.Kind,
+			Parameters: signature.Parse(o.Input).Signature(signature.Line),
 		})
 	}
 	for _, server := range v.Pending {
@@ -182,7 +183,7 @@ func (t *metaTools) schema(ctx context.Context, c toolbox.Call) (json.RawMessage
 		spec = jsonValue(o.Spec())
 	}
 	if !full {
-		spec = shortened(spec)
+		spec = shortenSpec(spec)
 	}
 	return spec, nil
 }
@@ -192,12 +193,12 @@ func (t *metaTools) call(ctx context.Context, c toolbox.Call) (*toolbox.Result, 
 	if err != nil {
 		return errorResult(nil, err)
 	}
-	return errorResult(t.run(ctx, in.of(c)))
+	return errorResult(t.run(ctx, in.toCall(c)))
 }
 
 // run calls one operation. If there is no such operation, the error lists similar names.
 func (t *metaTools) run(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
-	c, err := t.ready(ctx, c)
+	c, err := t.prepareCall(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,8 @@ var toolTexts = []toolText{
 		true,
 	},
 	{
-		"schema", "Show the input schema, the output and the errors of one operation. Read it before you call the operation for the first time.",
+		"schema", "Show the input schema, the output and the errors of one operation. " +
+			"Read it before you call the operation for the first time.",
 		`{"type":"object","properties":{"operation":{"type":"string","description":"Its name, as $search shows it."},` +
 			`"full":{"type":"boolean","description":"Shorten nothing."}},"required":["operation"]}`,
 		true,
@@ -34,10 +35,13 @@ var toolTexts = []toolText{
 		false,
 	},
 	{
-		"batch", "Run several operations at once, none of which needs another's result. The results come in the same order; one that fails does not stop the others.",
-		`{"type":"object","properties":{"calls":{"type":"array","description":"At most 50.","items":{"type":"object","properties":{` +
+		"batch", "Run several operations at once, none of which needs another's result. " +
+			"The results come in the same order; one that fails does not stop the others.",
+		`{"type":"object","properties":{"calls":{"type":"array","description":"At most 50.","items":` +
+			`{"type":"object","properties":{` +
 			`"operation":{"type":"string","description":"Its name, as $search shows it."},` +
-			`"input":{"type":"object","properties":{},"description":"What its schema asks for."}},"required":["operation"]}}},"required":["calls"]}`,
+			`"input":{"type":"object","properties":{},"description":"What its schema asks for."}},` +
+			`"required":["operation"]}}},"required":["calls"]}`,
 		false,
 	},
 }
@@ -46,8 +50,10 @@ func descriptors(o *Options) []toolbox.Descriptor {
 	list := make([]toolbox.Descriptor, len(toolTexts))
 	for i, tool := range toolTexts {
 		fill := strings.NewReplacer("$", o.Prefix).Replace
-		d := toolbox.Descriptor{Name: o.Prefix + tool.name, Description: fill(tool.description), Schema: json.RawMessage(fill(tool.schema))}
-		d.Tool = d.Name
+		name := o.Prefix + tool.name
+		d := toolbox.Descriptor{
+			Name: name, Tool: name, Description: fill(tool.description), Schema: json.RawMessage(fill(tool.schema)),
+		}
 		if i == 0 && o.About != "" {
 			d.Description += " " + o.About
 		}

@@ -38,9 +38,11 @@ func TestTheFourWorkInEveryShape(t *testing.T) {
 		box := toolbox.NewBox(&toolbox.BoxOptions{Profile: p}, catalog.Over(echoes(), nil))
 		written, want := `{"text":"hello"}`, `{"text":"hello"}`
 		if p.Rules().Closed { // there free keys become a list of entries, and nested values become text
-			written, want = `[{"key":"text","value":"hello"},{"key":"more","value":"{\"deep\":[{}]}"}]`, `{"text":"hello","more":{"deep":[{}]}}`
+			written, want = `[{"key":"text","value":"hello"},{"key":"more","value":"{\"deep\":[{}]}"}]`,
+				`{"text":"hello","more":{"deep":[{}]}}`
 		}
-		for tool, input := range map[string]string{"call": string(call("echo", written)), "batch": `{"calls":[` + string(call("echo", written)) + `]}`} {
+		for tool, input := range map[string]string{"call": string(call("echo", written)),
+			"batch": `{"calls":[` + string(call("echo", written)) + `]}`} {
 			out := box.Run(t.Context(), toolbox.Call{Name: tool, Input: json.RawMessage(input)})
 			quoted, _ := json.Marshal(want)
 			if out.IsError || out.Text() != want && !strings.Contains(out.Text(), string(quoted)) {
@@ -68,10 +70,12 @@ func TestThePrefixIsEverywhere(t *testing.T) {
 			t.Errorf("%s: %s %s", d.Name, d.Description, d.Schema)
 		}
 	}
-	if got := src.Snapshot("").Tools[0].Description; !strings.HasSuffix(got, "$schema, then $call. Echoes.") && !strings.HasSuffix(got, "ops_schema, then ops_call. Echoes.") {
+	if got := src.Snapshot("").Tools[0].Description; !strings.HasSuffix(got, "$schema, then $call. Echoes.") &&
+		!strings.HasSuffix(got, "ops_schema, then ops_call. Echoes.") {
 		t.Error(got)
 	}
-	if _, err := src.Do(t.Context(), toolbox.Call{Name: "search"}); err == nil || err.Error() != `no tool named "search" is available` {
+	if _, err := src.Do(t.Context(), toolbox.Call{Name: "search"}); err == nil ||
+		err.Error() != `no tool named "search" is available` {
 		t.Error(err)
 	}
 	if got := do(t, src, "ops_call", `{"operation":"echo","input":{"text":"a"}}`); got != `{"text":"a"}` {

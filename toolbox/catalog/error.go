@@ -54,30 +54,30 @@ func invalidInput(message string) *Error {
 	return &Error{Code: InvalidInput, Message: message}
 }
 
-// failed returns an error as the result of a tool that failed.
-func failed(e *Error) *toolbox.Result {
+// resultOfError returns an error as the result of a tool that failed.
+func resultOfError(e *Error) *toolbox.Result {
 	valid := *e
 	if !wire.Valid(valid.Details) {
 		valid.Details = nil
 	}
-	return structured(encodeJSON(&valid), true)
+	return structuredResult(encodeJSON(&valid), true)
 }
 
-// failedAnyhow returns the answer of a batch for an error of any kind. For an error of a server it
+// resultOfAnyError returns the answer of a batch for an error of any kind. For an error of a server it
 // is the server's error object.
-func failedAnyhow(err error) *toolbox.Result {
+func resultOfAnyError(err error) *toolbox.Result {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return failed(e)
+		return resultOfError(e)
 	}
 	if e, ok := errors.AsType[serverError](err); ok && wire.Valid(e.Object()) {
-		return structured(e.Object(), true)
+		return structuredResult(e.Object(), true)
 	}
-	return failed(&Error{Code: Unavailable, Message: protocol.Printable(err.Error(), maxMessage)})
+	return resultOfError(&Error{Code: Unavailable, Message: protocol.Printable(err.Error(), maxMessage)})
 }
 
-// structured returns a result with one JSON value. It is the structured value for programs, and a
+// structuredResult returns a result with one JSON value. It is the structured value for programs, and a
 // text block for clients that read only text.
-func structured(value json.RawMessage, isError bool) *toolbox.Result {
+func structuredResult(value json.RawMessage, isError bool) *toolbox.Result {
 	if !isError {
 		return toolbox.StructuredResult(value, toolbox.JSON(value))
 	}

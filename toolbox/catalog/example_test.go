@@ -53,7 +53,8 @@ func (p phone) Call(_ context.Context, c toolbox.Call) (*toolbox.Result, error) 
 func ExampleNew() {
 	list := catalog.NewList([]catalog.Operation{{Name: "ring", Description: "Calls somebody.", Kind: "mutation"}})
 	four := catalog.New(phone{list}, &catalog.Options{Prefix: "phone_"})
-	r, err := four.Do(context.Background(), toolbox.Call{Name: "phone_call", Input: json.RawMessage(`{"operation":"ring"}`)})
+	r, err := four.Do(context.Background(),
+		toolbox.Call{Name: "phone_call", Input: json.RawMessage(`{"operation":"ring"}`)})
 	fmt.Println(string(r.Structured()), r.IsError(), err)
 	// Output:
 	// {"code":"BUSY","message":"try later","retryable":true} true <nil>

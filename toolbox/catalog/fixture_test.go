@@ -37,10 +37,10 @@ func doAs(t testing.TB, src toolbox.Source, p toolbox.Principal, name, input str
 	if err != nil {
 		t.Fatalf("%s %s: %v", name, input, err)
 	}
-	return shown(r)
+	return textOf(r)
 }
 
-func shown(r *toolbox.Result) string {
+func textOf(r *toolbox.Result) string {
 	blocks := r.Blocks()
 	if len(blocks) != 1 {
 		return "not one block"

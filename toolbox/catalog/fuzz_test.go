@@ -78,7 +78,8 @@ func FuzzBatch(f *testing.F) {
 			if kinds != 1 {
 				t.Fatalf("call %d has %d answers: %s", i, kinds, r.Structured())
 			}
-			if json.Unmarshal(in.Calls[i], &name) == nil && name.Operation == "echo" && one["error"] == nil && string(one["operation"]) != `"echo"` {
+			if json.Unmarshal(in.Calls[i], &name) == nil && name.Operation == "echo" && one["error"] == nil &&
+				string(one["operation"]) != `"echo"` {
 				t.Fatalf("call %d has another's answer: %s", i, r.Structured())
 			}
 		}
@@ -95,7 +96,7 @@ func FuzzSignature(f *testing.F) {
 		f.Add([]byte(schema))
 	}
 	f.Fuzz(func(t *testing.T, schema []byte) {
-		four := catalog.Over(&seen{snapshot: shows(toolbox.Descriptor{Name: "x", Schema: schema})}, nil)
+		four := catalog.Over(&testSource{snapshot: snapshotOf(toolbox.Descriptor{Name: "x", Schema: schema})}, nil)
 		var got struct {
 			Operations []struct{ Parameters string }
 		}

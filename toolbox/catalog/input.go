@@ -17,8 +17,8 @@ type callInput struct {
 	input     json.RawMessage
 }
 
-// of returns the call of the operation, with the caller and the other fields of c.
-func (in callInput) of(c toolbox.Call) toolbox.Call {
+// toCall returns the call of the operation, with the caller and the other fields of c.
+func (in callInput) toCall(c toolbox.Call) toolbox.Call {
 	c.Name, c.Input = in.operation, in.input
 	if c.Wire.IsZero() {
 		return c
@@ -33,39 +33,40 @@ func (in callInput) of(c toolbox.Call) toolbox.Call {
 	return c
 }
 
-// fields returns the members of an input, by name. A member that is not in known is an error. Every
+// inputFields returns the members of an input, by name. A member that is not in known is an error. Every
 // error is an [*Error].
-func fields(raw json.RawMessage, what string, known ...string) (map[string]json.RawMessage, error) {
+func inputFields(raw json.RawMessage, subject string, known ...string) (map[string]json.RawMessage, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		raw = json.RawMessage("{}")
 	}
 	if !wire.Valid(raw) {
-		return nil, invalidInput("the input of " + what + " is not JSON")
+		return nil, invalidInput("the input of " + subject + " is not JSON")
 	}
 	members, err := wire.Members(raw)
 	if err != nil {
-		return nil, invalidInput(what + " takes an object with " + strings.Join(known, " and "))
+		return nil, invalidInput(subject + " takes an object with " + strings.Join(known, " and "))
 	}
 	if err := wire.Unique(members); err != nil {
-		return nil, invalidInput(what + ": a name stands twice in the input")
+		return nil, invalidInput(subject + ": a name stands twice in the input")
 	}
-	got := make(map[string]json.RawMessage, len(members))
+	values := make(map[string]json.RawMessage, len(members))
 	for _, m := range members {
 		if !slices.Contains(known, m.Key) {
-			return nil, invalidInput(fmt.Sprintf("%s does not know %q; it takes %s", what, protocol.Printable(m.Key, maxShownName), strings.Join(known, " and ")))
+			return nil, invalidInput(fmt.Sprintf("%s does not know %q; it takes %s",
+				subject, protocol.Printable(m.Key, maxShownName), strings.Join(known, " and ")))
 		}
 		if string(m.Value) != "null" {
-			got[m.Key] = m.Value
+			values[m.Key] = m.Value
 		}
 	}
-	return got, nil
+	return values, nil
 }
 
 // stringMember returns a member, which must be a string. A missing member is an error.
-func stringMember(got map[string]json.RawMessage, what, key string) (string, error) {
-	s, ok := wire.Unquote(got[key])
+func stringMember(values map[string]json.RawMessage, subject, key string) (string, error) {
+	s, ok := wire.Unquote(values[key])
 	if !ok {
-		return "", invalidInput(what + " needs " + key + ", a string")
+		return "", invalidInput(subject + " needs " + key + ", a string")
 	}
 	return s, nil
 }
@@ -76,45 +77,45 @@ type searchInput struct {
 }
 
 func (t *metaTools) readSearch(raw json.RawMessage) (in searchInput, err error) {
-	what := t.prefix + "search"
-	got, err := fields(raw, what, "query", "limit")
+	subject := t.prefix + "search"
+	values, err := inputFields(raw, subject, "query", "limit")
 	if err != nil {
 		return in, err
 	}
 	in.limit = DefaultLimit
-	if limit, ok := got["limit"]; ok {
+	if limit, ok := values["limit"]; ok {
 		var n float64
 		if json.Unmarshal(limit, &n) != nil || n != float64(int32(n)) || n < 1 {
-			return in, invalidInput(what + ": limit is a number from 1 to 50")
+			return in, invalidInput(subject + ": limit is a number from 1 to 50")
 		}
 		in.limit = min(int(n), MaxLimit)
 	}
-	in.query, err = stringMember(got, what, "query")
+	in.query, err = stringMember(values, subject, "query")
 	return in, err
 }
 
 func (t *metaTools) readSchema(raw json.RawMessage) (name string, full bool, err error) {
-	what := t.prefix + "schema"
-	got, err := fields(raw, what, "operation", "full")
+	subject := t.prefix + "schema"
+	values, err := inputFields(raw, subject, "operation", "full")
 	if err != nil {
 		return "", false, err
 	}
-	if v := string(got["full"]); v != "" && v != "true" && v != "false" {
-		return "", false, invalidInput(what + ": full is true or false")
+	if v := string(values["full"]); v != "" && v != "true" && v != "false" {
+		return "", false, invalidInput(subject + ": full is true or false")
 	}
-	name, err = stringMember(got, what, "operation")
-	return name, string(got["full"]) == "true", err
+	name, err = stringMember(values, subject, "operation")
+	return name, string(values["full"]) == "true", err
 }
 
-func readInput(raw json.RawMessage, what string) (in callInput, err error) {
-	got, err := fields(raw, what, "operation", "input")
+func readInput(raw json.RawMessage, subject string) (in callInput, err error) {
+	values, err := inputFields(raw, subject, "operation", "input")
 	if err != nil {
 		return in, err
 	}
-	if in.operation, err = stringMember(got, what, "operation"); err != nil {
+	if in.operation, err = stringMember(values, subject, "operation"); err != nil {
 		return in, err
 	}
-	if in.input = got["input"]; in.input == nil {
+	if in.input = values["input"]; in.input == nil {
 		in.input = json.RawMessage("{}")
 	}
 	return in, nil
@@ -122,27 +123,27 @@ func readInput(raw json.RawMessage, what string) (in callInput, err error) {
 
 // readBatch reads the calls of a batch. An invalid call fails alone and does not affect the others.
 func (t *metaTools) readBatch(raw json.RawMessage) ([]request, error) {
-	what := t.prefix + "batch"
-	got, err := fields(raw, what, "calls")
+	subject := t.prefix + "batch"
+	values, err := inputFields(raw, subject, "calls")
 	if err != nil {
 		return nil, err
 	}
-	if inner, ok := unquotedJSON(got["calls"]); ok {
-		got["calls"] = inner
+	if inner, ok := unquotedJSON(values["calls"]); ok {
+		values["calls"] = inner
 	}
-	list, err := wire.Elements(got["calls"])
-	if err != nil || len(got["calls"]) == 0 {
-		return nil, invalidInput(what + " needs calls, an array of objects with operation and input")
+	list, err := wire.Elements(values["calls"])
+	if err != nil || len(values["calls"]) == 0 {
+		return nil, invalidInput(subject + " needs calls, an array of objects with operation and input")
 	}
 	if len(list) > MaxBatch {
-		return nil, invalidInput(fmt.Sprintf("%s takes %d calls at most, not %d", what, MaxBatch, len(list)))
+		return nil, invalidInput(fmt.Sprintf("%s takes %d calls at most, not %d", subject, MaxBatch, len(list)))
 	}
 	calls := make([]request, len(list))
-	for i, one := range list {
-		if inner, ok := unquotedJSON(one); ok {
-			one = inner
+	for i, item := range list {
+		if inner, ok := unquotedJSON(item); ok {
+			item = inner
 		}
-		calls[i].callInput, calls[i].err = readInput(one, fmt.Sprintf("%s: call %d", what, i+1))
+		calls[i].callInput, calls[i].err = readInput(item, fmt.Sprintf("%s: call %d", subject, i+1))
 	}
 	return calls, nil
 }

@@ -58,19 +58,19 @@ type Operation struct {
 
 // List holds the operations at one moment. It never changes.
 type List struct {
-	operations []Operation
-	once       sync.Once // most lists are never searched
-	index      *rank.Index
-	places     func() map[string]int
-	checks     sync.Map // place → *validate.Validator, for operations already called
+	operations   []Operation
+	once         sync.Once // most lists are never searched
+	index        *rank.Index
+	placesByName func() map[string]int
+	validators   sync.Map // place → *validate.Validator, for operations already called
 }
 
 // NewList returns a List of operations. It takes ownership of the slice.
 func NewList(operations []Operation) *List {
-	return &List{operations: operations, places: sync.OnceValue(func() map[string]int {
+	return &List{operations: operations, placesByName: sync.OnceValue(func() map[string]int {
 		places := make(map[string]int, len(operations))
 		for i, o := range operations {
-			if _, taken := places[o.Name]; !taken {
+			if _, exists := places[o.Name]; !exists {
 				places[o.Name] = i
 			}
 		}
@@ -108,21 +108,21 @@ func (v View) find(name string) (place int, ok bool) {
 	if v.List == nil {
 		return 0, false
 	}
-	at, ok := v.List.places()[name]
-	return at, ok && v.shows(at)
+	at, ok := v.List.placesByName()[name]
+	return at, ok && v.isVisible(at)
 }
 
-func (v View) shows(place int) bool { return v.May == nil || v.May(place) }
+func (v View) isVisible(place int) bool { return v.May == nil || v.May(place) }
 
-// best returns at most limit operations that match the query. For a blank query it returns the first operations.
-func (v View) best(query string, limit int) []Operation {
+// bestMatches returns at most limit operations that match the query. For a blank query it returns the first operations.
+func (v View) bestMatches(query string, limit int) []Operation {
 	if v.List == nil {
 		return nil
 	}
 	var found []Operation
 	if isBlank(query) {
 		for i := range v.List.operations {
-			if len(found) < limit && v.shows(i) {
+			if len(found) < limit && v.isVisible(i) {
 				found = append(found, v.List.operations[i])
 			}
 		}
@@ -143,7 +143,7 @@ func (v View) nearest(name string) []string {
 	var known []string
 	whole := map[string]string{} // by the name without its server
 	for i, o := range v.List.operations {
-		if v.shows(i) {
+		if v.isVisible(i) {
 			known = append(known, o.Name, rank.OwnName(o.Name))
 			whole[rank.OwnName(o.Name)] = cmp.Or(whole[rank.OwnName(o.Name)], o.Name)
 		}
@@ -152,7 +152,7 @@ func (v View) nearest(name string) []string {
 	for _, n := range text.Nearest(name, known, maxNearest) {
 		found = append(found, cmp.Or(whole[n], n))
 	}
-	for _, o := range v.best(name, maxNearest) {
+	for _, o := range v.bestMatches(name, maxNearest) {
 		found = append(found, o.Name)
 	}
 	for _, n := range found {

@@ -12,20 +12,20 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// maxKept is the number of snapshots of one toolbox with a cached list. Principals may see different snapshots.
-const maxKept = 16
+// maxCachedLists is the number of snapshots of one toolbox with a cached list. Principals may see different snapshots.
+const maxCachedLists = 16
 
 // toolset presents the tools of a toolbox as operations.
 type toolset struct {
 	src toolbox.Source
 
-	mu   sync.Mutex
-	kept []keptList // the most recently used entry is the last
+	mu    sync.Mutex
+	lists []cachedList // the most recently used entry is the last
 }
 
-type keptList struct {
-	of   *toolbox.Snapshot
-	list *List
+type cachedList struct {
+	snapshot *toolbox.Snapshot
+	list     *List
 }
 
 var _ Operations = (*toolset)(nil)
@@ -50,17 +50,17 @@ func (t *toolset) View(_ context.Context, caller toolbox.Principal) (View, error
 func (t *toolset) list(s *toolbox.Snapshot) *List {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if at := slices.IndexFunc(t.kept, func(k keptList) bool { return k.of == s }); at >= 0 {
-		k := t.kept[at]
-		t.kept = append(slices.Delete(t.kept, at, at+1), k)
-		return k.list
+	if at := slices.IndexFunc(t.lists, func(cached cachedList) bool { return cached.snapshot == s }); at >= 0 {
+		cached := t.lists[at]
+		t.lists = append(slices.Delete(t.lists, at, at+1), cached)
+		return cached.list
 	}
-	if len(t.kept) == maxKept {
-		t.kept = slices.Delete(t.kept, 0, 1)
+	if len(t.lists) == maxCachedLists {
+		t.lists = slices.Delete(t.lists, 0, 1)
 	}
-	k := keptList{s, NewList(operationsOf(s.Tools))}
-	t.kept = append(t.kept, k)
-	return k.list
+	cached := cachedList{s, NewList(operationsOf(s.Tools))}
+	t.lists = append(t.lists, cached)
+	return cached.list
 }
 
 func operationsOf(tools []toolbox.Descriptor) []Operation {
@@ -83,9 +83,9 @@ func (t *toolset) Call(ctx context.Context, c toolbox.Call) (*toolbox.Result, er
 	return r, err
 }
 
-// facts returns the owner's information about a tool. For a local tool it comes from the descriptor, and for an MCP
+// ownerInfo returns the owner's information about a tool. For a local tool it comes from the descriptor, and for an MCP
 // server from its tool object. A missing value is nil.
-func facts(d toolbox.Descriptor) (title, output, annotations json.RawMessage) {
+func ownerInfo(d toolbox.Descriptor) (title, output, annotations json.RawMessage) {
 	if strings.HasPrefix(d.Wire.Format, "mcp/") {
 		title, _ = wire.Lookup(d.Wire.JSON, "title")
 		output, _ = wire.Lookup(d.Wire.JSON, "outputSchema")
@@ -103,7 +103,7 @@ func facts(d toolbox.Descriptor) (title, output, annotations json.RawMessage) {
 
 // kindOf returns the kind of a tool according to its annotations, which are hints of its owner.
 func kindOf(d toolbox.Descriptor) string {
-	_, _, annotations := facts(d)
+	_, _, annotations := ownerInfo(d)
 	for _, k := range []struct{ hint, kind string }{{"readOnlyHint", "read-only"}, {"destructiveHint", "destructive"}} {
 		if v, _ := wire.Lookup(annotations, k.hint); string(v) == "true" {
 			return k.kind
@@ -115,7 +115,7 @@ func kindOf(d toolbox.Descriptor) string {
 // toolSpec returns everything known about a tool. Its schema is the owner's schema.
 func toolSpec(d toolbox.Descriptor) json.RawMessage {
 	spec := newSpec(d.Name, d.Description, kindOf(d), d.Schema)
-	title, output, annotations := facts(d)
+	title, output, annotations := ownerInfo(d)
 	for _, m := range []struct {
 		key   string
 		value json.RawMessage

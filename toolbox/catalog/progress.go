@@ -22,8 +22,8 @@ func newProgress(report func(toolbox.Progress), calls int) *progress {
 	return &progress{report: report, parts: make([]float64, calls), counts: make([]int, calls)}
 }
 
-// of returns the function that receives the reports of one call, or nil if there is no listener.
-func (p *progress) of(i int, operation string) func(toolbox.Progress) {
+// reporter returns the function that receives the reports of one call, or nil if there is no listener.
+func (p *progress) reporter(i int, operation string) func(toolbox.Progress) {
 	if p.report == nil {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (p *progress) of(i int, operation string) func(toolbox.Progress) {
 	}
 }
 
-func (p *progress) finished(i int, operation string) {
+func (p *progress) finish(i int, operation string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.advance(i, 1, operation)

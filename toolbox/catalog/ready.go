@@ -13,10 +13,10 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// ready returns a call with its input corrected and, if validation is on, checked. Without
+// prepareCall returns a call with its input corrected and, if validation is on, checked. Without
 // validation most inputs need no correction, and then the operation is not looked up.
-func (t *metaTools) ready(ctx context.Context, c toolbox.Call) (toolbox.Call, error) {
-	if !t.validates && !mayBeLoose(c.Input) {
+func (t *metaTools) prepareCall(ctx context.Context, c toolbox.Call) (toolbox.Call, error) {
+	if !t.validates && !mayNeedCorrection(c.Input) {
 		return c, nil
 	}
 	v, err := t.view(ctx, c.Caller)
@@ -27,8 +27,8 @@ func (t *metaTools) ready(ctx context.Context, c toolbox.Call) (toolbox.Call, er
 	if !ok {
 		return c, nil // the call itself reports the error
 	}
-	if mended := mend(c.Input, v.List.operations[at].Input); mended != nil {
-		c = callInput{c.Name, mended}.of(c)
+	if corrected := correctInput(c.Input, v.List.operations[at].Input); corrected != nil {
+		c = callInput{c.Name, corrected}.toCall(c)
 	}
 	if !t.validates {
 		return c, nil
@@ -36,9 +36,9 @@ func (t *metaTools) ready(ctx context.Context, c toolbox.Call) (toolbox.Call, er
 	return c, v.List.check(at, c.Input)
 }
 
-// mayBeLoose reports whether the input or a member of it is a string that holds an object or an
+// mayNeedCorrection reports whether the input or a member of it is a string that holds an object or an
 // array.
-func mayBeLoose(raw json.RawMessage) bool {
+func mayNeedCorrection(raw json.RawMessage) bool {
 	if _, ok := unquotedJSON(raw); ok {
 		return true
 	}
@@ -64,10 +64,10 @@ func unquotedJSON(raw json.RawMessage) (json.RawMessage, bool) {
 	return inner, len(inner) > 0 && (inner[0] == '{' || inner[0] == '[') && wire.Valid(inner)
 }
 
-// mend parses an object or an array that was written as a string, either the whole input or a
-// member of it. Models make this mistake, and strict function calling forces it. mend does so only
+// correctInput parses an object or an array that was written as a string, either the whole input or a
+// member of it. Models make this mistake, and strict function calling forces it. correctInput does so only
 // if the schema accepts no other type there. It returns nil if there is nothing to correct.
-func mend(raw, schema json.RawMessage) json.RawMessage {
+func correctInput(raw, schema json.RawMessage) json.RawMessage {
 	inner, whole := unquotedJSON(raw)
 	if whole && !accepts(schema, inner) {
 		return nil
@@ -88,11 +88,11 @@ func mend(raw, schema json.RawMessage) json.RawMessage {
 			}
 		}
 	}
-	mended, err := wire.Rewrite(raw, edits...)
+	corrected, err := wire.Rewrite(raw, edits...)
 	if err != nil || !whole && len(edits) == 0 {
 		return nil
 	}
-	return mended
+	return corrected
 }
 
 // accepts reports whether a schema accepts only values of the type of inner.
@@ -103,24 +103,24 @@ func accepts(schema, inner json.RawMessage) bool {
 
 // check returns an error if an input does not fit its schema.
 func (l *List) check(place int, raw json.RawMessage) error {
-	misfit, ok := errors.AsType[*validate.Error](l.validator(place).Validate(raw))
+	mismatch, ok := errors.AsType[*validate.Error](l.validator(place).Validate(raw))
 	if !ok {
 		return nil
 	}
-	d := failure.Details{Operation: l.operations[place].Name, Problems: misfit.Problems, More: misfit.More}
-	return &Error{Code: InvalidInput, Message: misfit.Error(), Details: d.Encode()}
+	d := failure.Details{Operation: l.operations[place].Name, Problems: mismatch.Problems, More: mismatch.More}
+	return &Error{Code: InvalidInput, Message: mismatch.Error(), Details: d.Encode()}
 }
 
 // validator returns the validator of an operation, which is made at its first call. An unusable
 // schema checks nothing.
 func (l *List) validator(place int) *validate.Validator {
-	if v, ok := l.checks.Load(place); ok {
+	if v, ok := l.validators.Load(place); ok {
 		return v.(*validate.Validator)
 	}
 	v, err := validate.New(l.operations[place].Input)
 	if err != nil {
 		v, _ = validate.New(json.RawMessage("{}"))
 	}
-	l.checks.Store(place, v)
+	l.validators.Store(place, v)
 	return v
 }

@@ -22,11 +22,14 @@ const maxSpec = 3000
 var cuts = []struct {
 	description, depth int
 	output             bool
-}{{600, 64, true}, {300, 64, false}, {120, 64, false}, {60, 8, false}, {60, 5, false}, {40, 3, false}, {0, 3, false}, {0, 2, false}}
+}{
+	{600, 64, true}, {300, 64, false}, {120, 64, false}, {60, 8, false},
+	{60, 5, false}, {40, 3, false}, {0, 3, false}, {0, 2, false},
+}
 
-// shortened returns a spec in at most maxSpec bytes, or at most twice as many after the last cut.
+// shortenSpec returns a spec in at most maxSpec bytes, or at most twice as many after the last cut.
 // Of a longer spec only the name and the parameters remain. A note reports it.
-func shortened(spec json.RawMessage) json.RawMessage {
+func shortenSpec(spec json.RawMessage) json.RawMessage {
 	if len(spec) <= maxSpec {
 		return spec
 	}
@@ -42,7 +45,7 @@ func shortened(spec json.RawMessage) json.RawMessage {
 			case f.Name == "output" && !c.output:
 				continue
 			case f.Name == "input" || f.Name == "output":
-				f.Value = shorten(f.Value, c.description, c.depth, false)
+				f.Value = shortenSchema(f.Value, c.description, c.depth, false)
 			}
 			out.Fields = append(out.Fields, f)
 		}
@@ -60,29 +63,30 @@ func shortened(spec json.RawMessage) json.RawMessage {
 	input, _ := wire.Lookup(short, "input")
 	out := appendValue(json.RawMessage("{}"), "name", name)
 	out = appendMember(out, "parameters", wire.Quote(signature.Parse(input).Signature(signature.Line)))
-	return appendMember(out, "note", wire.Quote(fmt.Sprintf("its schema has %d bytes even without descriptions; with \"full\": true it is shown", len(input))))
+	note := fmt.Sprintf(`its schema has %d bytes even without descriptions; with "full": true it is shown`, len(input))
+	return appendMember(out, "note", wire.Quote(note))
 }
 
 type node = jsontree.Node
 
 func textNode(s string) *node { return &node{Kind: '"', Text: wire.Quote(s)} }
 
-// shorten cuts the descriptions in a schema and drops its illustrations. Below depth it keeps only
+// shortenSchema cuts the descriptions in a schema and drops its illustrations. Below depth it keeps only
 // types, references and enums. If names is true, the schema is an object of named schemas, so every
 // member is a schema, regardless of its name.
-func shorten(schema *node, description, depth int, names bool) *node {
+func shortenSchema(schema *node, description, depth int, names bool) *node {
 	if !schema.Is("{[") {
 		return schema
 	}
 	out := &node{Kind: schema.Kind}
 	for _, e := range schema.Elems {
-		out.Elems = append(out.Elems, shorten(e, description, depth, false))
+		out.Elems = append(out.Elems, shortenSchema(e, description, depth, false))
 	}
 	for _, f := range schema.Fields {
 		isProse := f.Name == "description" && f.Value.Is(`"`)
 		switch {
 		case names && depth > 0:
-			f.Value = shorten(f.Value, description, depth-1, false)
+			f.Value = shortenSchema(f.Value, description, depth-1, false)
 		case isProse && description == 0, f.Name == "examples", f.Name == "$schema":
 			continue
 		case isProse:
@@ -90,7 +94,7 @@ func shorten(schema *node, description, depth int, names bool) *node {
 		case depth <= 0 && f.Name != "type" && f.Name != "$ref" && f.Name != "enum":
 			continue
 		default:
-			f.Value = shorten(f.Value, description, depth-1, keyword.IsNamed(f.Name))
+			f.Value = shortenSchema(f.Value, description, depth-1, keyword.IsNamed(f.Name))
 		}
 		out.Fields = append(out.Fields, f)
 	}

@@ -37,15 +37,19 @@ func TestSchemasAreShort(t *testing.T) {
 		odd = append(odd, fmt.Sprintf(`%q:{"type":"string","description":%q}`, name, strings.Repeat("long ", 200)))
 	}
 	r := toolbox.NewRegistry(nil)
-	r.Add(toolbox.Tool{Name: "named", Schema: json.RawMessage(`{"type":"object","properties":{` + strings.Join(odd, ",") + `}}`), Run: nothing})
-	r.Add(toolbox.Tool{Name: "huge", Schema: huge, Run: nothing}, toolbox.Tool{Name: "odd", Schema: json.RawMessage(`{"description":"` + strings.Repeat("é", 3000) + `","properties":[` + strings.Repeat("1,", 2000) + `1]}`), Run: nothing})
+	r.Add(toolbox.Tool{Name: "named",
+		Schema: json.RawMessage(`{"type":"object","properties":{` + strings.Join(odd, ",") + `}}`), Run: returnNothing})
+	r.Add(toolbox.Tool{Name: "huge", Schema: huge, Run: returnNothing},
+		toolbox.Tool{Name: "odd", Schema: json.RawMessage(`{"description":"` + strings.Repeat("é", 3000) +
+			`","properties":[` + strings.Repeat("1,", 2000) + `1]}`), Run: returnNothing})
 	for _, tool := range tools {
-		r.Add(toolbox.Tool{Name: tool.Name, Description: tool.Description, Schema: tool.InputSchema, Run: nothing})
+		r.Add(toolbox.Tool{Name: tool.Name, Description: tool.Description, Schema: tool.InputSchema, Run: returnNothing})
 	}
 	four := catalog.Over(r, nil)
 	for _, d := range r.Snapshot("").Tools {
 		short := do(t, four, "schema", `{"operation":"`+d.Name+`"}`)
-		if len(short) > 3000 && d.Name != "odd" || len(short) > 6000 || !json.Valid([]byte(short)) || !strings.Contains(short, `\"full\": true`) {
+		if len(short) > 3000 && d.Name != "odd" || len(short) > 6000 || !json.Valid([]byte(short)) ||
+			!strings.Contains(short, `\"full\": true`) {
 			t.Errorf("%s: %d bytes: %s", d.Name, len(short), short)
 		}
 		var schema struct{ Properties map[string]json.RawMessage }
@@ -57,7 +61,8 @@ func TestSchemasAreShort(t *testing.T) {
 			}
 		}
 		var whole struct{ Input json.RawMessage }
-		if err := json.Unmarshal([]byte(do(t, four, "schema", `{"operation":"`+d.Name+`","full":true}`)), &whole); err != nil || len(whole.Input) < len(d.Schema)/2 {
+		if err := json.Unmarshal([]byte(do(t, four, "schema", `{"operation":"`+d.Name+`","full":true}`)),
+			&whole); err != nil || len(whole.Input) < len(d.Schema)/2 {
 			t.Errorf("%s: %v, %d of %d bytes", d.Name, err, len(whole.Input), len(d.Schema))
 		}
 	}
@@ -67,7 +72,9 @@ func TestSchemasAreShort(t *testing.T) {
 // above it.
 func TestADeepSchemaIsShortenedAtOnce(t *testing.T) {
 	r := toolbox.NewRegistry(nil)
-	r.Add(toolbox.Tool{Name: "deep", Schema: json.RawMessage(`{"type":"object","properties":{"a":{}},"x":` + strings.Repeat("[", 9000) + `"` + strings.Repeat("x", 1<<20) + `"` + strings.Repeat("]", 9000) + "}"), Run: nothing})
+	r.Add(toolbox.Tool{Name: "deep",
+		Schema: json.RawMessage(`{"type":"object","properties":{"a":{}},"x":` + strings.Repeat("[", 9000) + `"` +
+			strings.Repeat("x", 1<<20) + `"` + strings.Repeat("]", 9000) + "}"), Run: returnNothing})
 	begun := time.Now()
 	if short := do(t, catalog.Over(r, nil), "schema", `{"operation":"deep"}`); !strings.Contains(short, `(a?: any)`) {
 		t.Errorf("%.300s", short)
@@ -77,6 +84,6 @@ func TestADeepSchemaIsShortenedAtOnce(t *testing.T) {
 	}
 }
 
-func nothing(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
+func returnNothing(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
 	return nil, nil
 }

@@ -20,7 +20,8 @@ func TestSignature(t *testing.T) {
 		{`{"type":"array","items":{"type":"number"}}`, `(number[])`},
 		{`{"type":"object","properties":{"a":{"description":"no type"},"b":{"type":"object","properties":{"c":{"type":"string"}}}}}`, `(a?: any, b?: {c?: string})`},
 	} {
-		src := catalog.Over(&seen{snapshot: shows(toolbox.Descriptor{Name: "x", Schema: json.RawMessage(tt.schema)})}, nil)
+		src := catalog.Over(&testSource{snapshot: snapshotOf(toolbox.Descriptor{Name: "x",
+			Schema: json.RawMessage(tt.schema)})}, nil)
 		var got struct {
 			Operations []struct{ Parameters string }
 		}
@@ -41,7 +42,8 @@ func TestSummary(t *testing.T) {
 		{"No end", "No end"},
 		{"ünïcode " + string(make([]byte, 10)), "ünïcode"},
 	} {
-		src := catalog.Over(&seen{snapshot: shows(toolbox.Descriptor{Name: "x", Description: tt.description})}, nil)
+		src := catalog.Over(&testSource{snapshot: snapshotOf(toolbox.Descriptor{Name: "x",
+			Description: tt.description})}, nil)
 		var got struct {
 			Operations []struct{ Description string }
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // reserved lists networks outside the public internet for which [netip.Addr] has no method. The list comes from the
-// IANA's registries of special-purpose addresses. It omits networks that notPublic refuses without it.
+// IANA's registries of special-purpose addresses. It omits networks that nonPublicReason refuses without it.
 var reserved = []struct{ network, what string }{
 	{"0.0.0.0/8", "an address of this host"},
 	{"100.64.0.0/10", "an address shared by a provider's customers"},
@@ -31,8 +31,8 @@ var reserved = []struct{ network, what string }{
 // publicIPv6 contains all allocated IPv6 networks. Addresses outside are reserved, local, or stand for an IPv4 address.
 var publicIPv6 = netip.MustParsePrefix("2000::/3")
 
-// notPublic describes an address that is not on the public internet. It returns "" for a public address.
-func notPublic(a netip.Addr) string {
+// nonPublicReason describes an address that is not on the public internet. It returns "" for a public address.
+func nonPublicReason(a netip.Addr) string {
 	a = a.WithZone("").Unmap()
 	switch {
 	case a.IsUnspecified():
@@ -60,9 +60,9 @@ func notPublic(a netip.Addr) string {
 // isNeighbour reports whether an address is in a network of one of this machine's interfaces. It may belong to this
 // machine, or to a machine beside it that a firewall protects from the public.
 func isNeighbour(a netip.Addr) bool {
-	own, _ := net.InterfaceAddrs()
-	for _, each := range own {
-		n, ok := each.(*net.IPNet)
+	addrs, _ := net.InterfaceAddrs()
+	for _, addr := range addrs {
+		n, ok := addr.(*net.IPNet)
 		if ok && n.Contains(a.WithZone("").Unmap().AsSlice()) {
 			return true
 		}
@@ -72,18 +72,18 @@ func isNeighbour(a netip.Addr) bool {
 
 // refusedAddress is the error of an address that must not be reached.
 type refusedAddress struct {
-	addr netip.Addr
-	what string
+	addr   netip.Addr
+	reason string
 }
 
 func (e *refusedAddress) Error() string {
-	return fmt.Sprintf("%v is %s: only public addresses are fetched", e.addr, e.what)
+	return fmt.Sprintf("%v is %s: only public addresses are fetched", e.addr, e.reason)
 }
 
 // onlyPublic refuses addresses that are not public.
 func onlyPublic(a netip.Addr) error {
-	if what := notPublic(a); what != "" {
-		return &refusedAddress{a, what}
+	if reason := nonPublicReason(a); reason != "" {
+		return &refusedAddress{a, reason}
 	}
 	if isNeighbour(a) {
 		return &refusedAddress{a, "in a network of this machine"}

@@ -28,8 +28,9 @@ const bashLimit = 120
 // user may do.
 func Bash() toolbox.Tool {
 	return define("bash",
-		"Run a command line with the user's shell and wait for its end. The result is its output (stdout and stderr together; "+
-			"of a long one the beginning and the end) and its exit status. "+
+		"Run a command line with the user's shell and wait for its end. "+
+			"The result is its output (stdout and stderr together; of a long one the beginning and the end) "+
+			"and its exit status. "+
 			"It cannot ask questions: there is no input and no terminal. It is stopped after timeout seconds. "+
 			"Each call is a new shell: cd and variables are forgotten. What it leaves in the background (&) ends with it: "+
 			"use process for servers and watchers. Use read, grep and find to look at files.",
@@ -50,7 +51,7 @@ func bash(ctx context.Context, tc *toolbox.Context, in bashInput) (*toolbox.Resu
 	limit := time.Duration(valueOr(in.Timeout, bashLimit)) * time.Second
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	out := newCaptured(tc)
+	out := newOutputBuffer(tc)
 	stop := out.report(tc)
 	exit, err := tc.Shell.Run(limited, toolbox.Command{Line: in.Command, Dir: dir, Stdout: out, Stderr: out})
 	stop()
@@ -63,7 +64,8 @@ func bash(ctx context.Context, tc *toolbox.Context, in bashInput) (*toolbox.Resu
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case limited.Err() != nil && errors.Is(err, limited.Err()):
-		return toolbox.ErrorResult(withNotes(output, fmt.Sprintf("stopped after %v; pass a longer timeout, or use process for what goes on running", limit))), nil
+		note := fmt.Sprintf("stopped after %v; pass a longer timeout, or use process for what goes on running", limit)
+		return toolbox.ErrorResult(withNotes(output, note)), nil
 	}
 	return toolbox.ErrorResult(withNotes(output, "bash: "+err.Error())), nil
 }

@@ -31,12 +31,12 @@ func bashInput(t testing.TB, command string, more map[string]any) string {
 
 func TestBash(t *testing.T) {
 	t.Parallel()
-	dir, _ := trap(t)
+	dir, _ := escapeDir(t)
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := sessionIn(t, dir)
+	r := fullRegistry(t, dir)
 	tests := []struct{ name, command, dir, want string }{
 		{"both streams in order", "echo a; echo b >&2; echo c", "", "a\nb\nc"},
 		{"a status", "echo no; exit 3", "", "error: no\n(exit status 3)"},
@@ -70,15 +70,18 @@ func TestBash(t *testing.T) {
 
 func TestCommandsStartInsideTheDirectory(t *testing.T) {
 	t.Parallel()
-	dir, outside := trap(t)
-	r := sessionIn(t, dir)
-	for _, path := range []string{"..", "sub/../..", outside, "/", "out", "up", "sub/up", "root/etc", "self/../up", "loop", "missing", "a", "a\x00b", "/proc/self/cwd"} {
+	dir, outside := escapeDir(t)
+	r := fullRegistry(t, dir)
+	for _, path := range []string{"..", "sub/../..", outside, "/", "out", "up", "sub/up", "root/etc", "self/../up", "loop",
+		"missing", "a", "a\x00b", "/proc/self/cwd"} {
 		in := map[string]any{"dir": path}
-		if got := call(t, r, "bash", bashInput(t, "echo ran", in)); !strings.HasPrefix(got, "error: bash: ") || strings.Contains(got, "ran") {
+		if got := call(t, r, "bash", bashInput(t, "echo ran", in)); !strings.HasPrefix(got, "error: bash: ") ||
+			strings.Contains(got, "ran") {
 			t.Errorf("bash in %q: %s", path, got)
 		}
 		in["action"] = "start"
-		if got := call(t, r, "process", bashInput(t, "echo ran", in)); !strings.HasPrefix(got, "error: process: ") || strings.Contains(got, "ran") {
+		if got := call(t, r, "process", bashInput(t, "echo ran", in)); !strings.HasPrefix(got, "error: process: ") ||
+			strings.Contains(got, "ran") {
 			t.Errorf("process in %q: %s", path, got)
 		}
 	}
@@ -89,11 +92,12 @@ func TestCommandsStartInsideTheDirectory(t *testing.T) {
 
 func TestBashWithoutAShell(t *testing.T) {
 	r := toolbox.NewRegistry(nil)
-	r.Add(deckOf(t).Tools()...)
+	r.Add(newDeck(t).Tools()...)
 	if got := call(t, r, "bash", `{"command":"ls"}`); got != "error: (no output)\n(bash: there is no shell here)" {
 		t.Error(got)
 	}
-	if got := call(t, r, "process", `{"action":"start","command":"ls"}`); got != "error: (no output)\n(p1: there is no shell here)" {
+	if got := call(t, r, "process", `{"action":"start","command":"ls"}`); got !=
+		"error: (no output)\n(p1: there is no shell here)" {
 		t.Error(got)
 	}
 }
@@ -154,9 +158,11 @@ func TestBashSaysHowMuchIsMissing(t *testing.T) {
 // A command that ignores its time limit and SIGTERM, and prints all the time, ends with all processes that it started.
 func TestBashStopsWhatTakesTooLong(t *testing.T) {
 	t.Parallel()
-	r := sessionIn(t, t.TempDir())
-	got := call(t, r, "bash", bashInput(t, `trap '' TERM HUP INT; (sleep 1000)& echo $! $$; yes`, map[string]any{"timeout": 1}))
-	if !strings.HasPrefix(got, "error: ") || !strings.HasSuffix(got, "\n(stopped after 1s; pass a longer timeout, or use process for what goes on running)") {
+	r := fullRegistry(t, t.TempDir())
+	got := call(t, r, "bash", bashInput(t, `trap '' TERM HUP INT; (sleep 1000)& echo $! $$; yes`,
+		map[string]any{"timeout": 1}))
+	if !strings.HasPrefix(got, "error: ") ||
+		!strings.HasSuffix(got, "\n(stopped after 1s; pass a longer timeout, or use process for what goes on running)") {
 		t.Errorf("%.200s", got)
 	}
 	line, _, _ := strings.Cut(strings.TrimPrefix(got, "error: "), "\n")
@@ -165,14 +171,14 @@ func TestBashStopsWhatTakesTooLong(t *testing.T) {
 
 func TestBashEndsWhatItLeaves(t *testing.T) {
 	t.Parallel()
-	r := sessionIn(t, t.TempDir())
+	r := fullRegistry(t, t.TempDir())
 	waitGone(t, call(t, r, "bash", bashInput(t, `sleep 1000 & echo $!`, nil)))
 	waitGone(t, call(t, r, "bash", bashInput(t, `sleep 1000 >/dev/null 2>&1 & echo $!`, nil)))
 }
 
 func TestBashEndsWithItsCall(t *testing.T) {
 	t.Parallel()
-	r := sessionIn(t, t.TempDir())
+	r := fullRegistry(t, t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
 	var pid string
 	_, err := r.Do(ctx, toolbox.Call{
@@ -193,14 +199,14 @@ func TestBashEndsWithItsCall(t *testing.T) {
 func TestBashReports(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := sessionIn(t, dir)
-	var heard []string
+	r := fullRegistry(t, dir)
+	var messages []string
 	command := `printf '\033[1mone\033[0m\n'; until [ -e go ]; do sleep 0.01; done; head -c 5000 /dev/zero | tr '\0' '\n'; echo two; until [ -e on ]; do sleep 0.01; done`
 	_, err := r.Do(t.Context(), toolbox.Call{
 		Name:  "bash",
 		Input: json.RawMessage(bashInput(t, command, nil)),
 		Progress: func(p toolbox.Progress) {
-			heard = append(heard, p.Message)
+			messages = append(messages, p.Message)
 			if p.Done == 12 {
 				write(t, filepath.Join(dir, "go"))
 			}
@@ -212,8 +218,8 @@ func TestBashReports(t *testing.T) {
 			}
 		},
 	})
-	if err != nil || len(heard) < 2 || heard[0] != "one" {
-		t.Error(err, heard)
+	if err != nil || len(messages) < 2 || messages[0] != "one" {
+		t.Error(err, messages)
 	}
 }
 

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// maxCaptured is the number of bytes of a command's output that are kept if the budget has no bound.
-	maxCaptured = 1 << 20
+	// maxBuffered is the number of bytes of a command's output that are kept if the budget has no bound.
+	maxBuffered = 1 << 20
 	// reportEvery is the minimum time between two reports of a command's output. No reader is faster.
 	reportEvery = 100 * time.Millisecond
-	// reported is the number of bytes of output in a report.
-	reported = 1024
+	// reportSize is the number of bytes of output in a report.
+	reportSize = 1024
 )
 
-// captured holds a command's output that was not taken yet: its beginning, its end, and the number of bytes between
+// outputBuffer holds a command's output that was not taken yet: its beginning, its end, and the number of bytes between
 // them. It is a writer that never fails and never waits for a reader.
-type captured struct {
-	side int // number of bytes kept at either end
+type outputBuffer struct {
+	sideLimit int // number of bytes kept at either end
 
 	mu         sync.Mutex
 	head, tail []byte // tail is up to twice side, so that it is seldom moved
@@ -31,22 +31,22 @@ type captured struct {
 	changed    chan struct{}
 }
 
-// newCaptured returns a captured that keeps about as much as a page shows.
-func newCaptured(tc *toolbox.Context) *captured {
-	return &captured{side: min(newPage(tc).room, maxCaptured) / 2}
+// newOutputBuffer returns a buffer that keeps about as much as a page shows.
+func newOutputBuffer(tc *toolbox.Context) *outputBuffer {
+	return &outputBuffer{sideLimit: min(newPage(tc).room, maxBuffered) / 2}
 }
 
-func (c *captured) Write(b []byte) (int, error) {
+func (c *outputBuffer) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := min(len(b), c.side-len(c.head))
+	n := min(len(b), c.sideLimit-len(c.head))
 	c.head = append(c.head, b[:n]...)
 	for rest := b[n:]; len(rest) > 0; {
-		some := rest[:min(len(rest), c.side)]
-		c.tail, rest = append(c.tail, some...), rest[len(some):]
-		if over := len(c.tail) - c.side; over >= c.side {
-			c.tail = append(c.tail[:0], c.tail[over:]...)
-			c.missing += over
+		chunk := rest[:min(len(rest), c.sideLimit)]
+		c.tail, rest = append(c.tail, chunk...), rest[len(chunk):]
+		if excess := len(c.tail) - c.sideLimit; excess >= c.sideLimit {
+			c.tail = append(c.tail[:0], c.tail[excess:]...)
+			c.missing += excess
 		}
 	}
 	c.total += len(b)
@@ -57,8 +57,8 @@ func (c *captured) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// after returns a channel that is closed as soon as more than seen bytes have been written.
-func (c *captured) after(seen int) <-chan struct{} {
+// changedSince returns a channel that is closed as soon as more than seen bytes have been written.
+func (c *outputBuffer) changedSince(seen int) <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.changed == nil {
@@ -67,14 +67,14 @@ func (c *captured) after(seen int) <-chan struct{} {
 	if c.total == seen {
 		return c.changed
 	}
-	already := make(chan struct{})
-	close(already)
-	return already
+	closed := make(chan struct{})
+	close(closed)
+	return closed
 }
 
-// last returns the end of the kept output in at most most bytes, and the number of bytes ever written. It starts at the
-// beginning of a line if there is one.
-func (c *captured) last(most int) (end string, total int) {
+// recentOutput returns the end of the kept output in at most most bytes, and the number of bytes ever written. It
+// starts at the beginning of a line if there is one.
+func (c *outputBuffer) recentOutput(most int) (end string, total int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := c.tail
@@ -92,11 +92,11 @@ func (c *captured) last(most int) (end string, total int) {
 
 // take returns the output since the last take without terminal controls, in at most room bytes, and the number of bytes
 // ever written. An incomplete character at the end is left for the next take.
-func (c *captured) take(room int) (output string, total int) {
+func (c *outputBuffer) take(room int) (output string, total int) {
 	c.mu.Lock()
 	head, tail, missing := c.head, c.tail, c.missing
-	if over := len(tail) - c.side; over > 0 {
-		tail, missing = tail[over:], missing+over
+	if excess := len(tail) - c.sideLimit; excess > 0 {
+		tail, missing = tail[excess:], missing+excess
 	}
 	last := &head
 	if len(tail) > 0 {
@@ -127,30 +127,30 @@ func abridge(head, tail []byte, missing, room int) string {
 
 // report sends the end of the kept output to the listener of the call, at most once per reportEvery, until stop is
 // called.
-func (c *captured) report(tc *toolbox.Context) (stop func()) {
+func (c *outputBuffer) report(tc *toolbox.Context) (stop func()) {
 	if tc.Call().Progress == nil {
 		return func() {}
 	}
-	over, ended := make(chan struct{}), make(chan struct{})
+	stopping, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(stopped)
 		for seen := 0; ; {
 			select {
-			case <-over:
+			case <-stopping:
 				return
-			case <-c.after(seen):
+			case <-c.changedSince(seen):
 			}
 			var end string
-			end, seen = c.last(reported)
+			end, seen = c.recentOutput(reportSize)
 			tc.Report(toolbox.Progress{Done: float64(seen), Message: text.Printed(end)})
 			select {
-			case <-over:
+			case <-stopping:
 			case <-time.After(reportEvery):
 			}
 		}
 	}()
 	return func() {
-		close(over)
-		<-ended
+		close(stopping)
+		<-stopped
 	}
 }

@@ -51,11 +51,11 @@ func openChange(ctx context.Context, tc *toolbox.Context, p string) (*change, er
 	if err := c.read(ctx); err != nil {
 		return nil, err
 	}
-	ever, same := tc.WasRead(c.real, c.old)
+	marked, same := tc.WasRead(c.real, c.old)
 	switch {
 	case c.isNew:
 		return c, nil
-	case !ever:
+	case !marked:
 		return nil, fmt.Errorf("%s was not read before: read it, then change it", show(name))
 	case !same:
 		return nil, fmt.Errorf("%s has changed since it was read: read it again", show(name))

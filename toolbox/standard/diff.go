@@ -42,7 +42,8 @@ func (p *page) diff(name, before, after string) {
 	case total == 0:
 		p.note("%s is changed in what ends its lines", name)
 	case shown < total:
-		p.note("%d of %d lines of the difference; in all %s and %d removed", shown, total, counted(added, "line is added", "lines are added"), removed)
+		p.note("%d of %d lines of the difference; in all %s and %d removed",
+			shown, total, pluralize(added, "line is added", "lines are added"), removed)
 	}
 }
 

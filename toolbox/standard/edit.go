@@ -24,9 +24,9 @@ const maxPlaces = 10
 func Edit() toolbox.Tool {
 	t := define("edit",
 		"Replace a text in a file that was read before and has not changed since. "+
-			"old must be exactly what is in the file, white space included, without the line numbers that read shows, and must be "+
-			"there once: give enough of the lines around it, or pass all to replace it everywhere. Lines end in \\n whatever the "+
-			"file has. Returns a unified diff.",
+			"old must be exactly what is in the file, white space included, without the line numbers that read shows, "+
+			"and must be there once: give enough of the lines around it, or pass all to replace it everywhere. "+
+			"Lines end in \\n whatever the file has. Returns a unified diff.",
 		runEdit)
 	t.Annotations = &toolbox.Annotations{OpenWorld: new(bool)}
 	return t
@@ -71,7 +71,7 @@ func (in editInput) prepare(ctx context.Context, tc *toolbox.Context) (c *change
 // replace returns the new content of the file. The rest of the file stays unchanged, byte for byte.
 func (in editInput) replace(c *change) ([]byte, error) {
 	t := newPlainText(c.old)
-	old, replacement := strings.ReplaceAll(in.Old, "\r\n", "\n"), t.lines(strings.ReplaceAll(in.New, "\r\n", "\n"))
+	old, replacement := strings.ReplaceAll(in.Old, "\r\n", "\n"), t.withLineEnds(strings.ReplaceAll(in.New, "\r\n", "\n"))
 	n := strings.Count(t.text, old)
 	switch {
 	case n == 0:
@@ -82,15 +82,16 @@ func (in editInput) replace(c *change) ([]byte, error) {
 		return nil, fmt.Errorf("%s would have more than %d MiB", show(c.name), maxChange>>20)
 	}
 	if places := occurrences(t.text, old); !in.All && len(places) > 1 {
-		return nil, fmt.Errorf("old is in %s at %s: give more of the lines around the one that is meant, or pass all", show(c.name), lineNumbers(t.text, places))
+		return nil, fmt.Errorf("old is in %s at %s: give more of the lines around the one that is meant, or pass all",
+			show(c.name), lineNumbers(t.text, places))
 	}
 	var out []byte
 	done, from := 0, 0 // in the file, in the text
 	for range n {
 		from += strings.Index(t.text[from:], old)
-		out = append(append(out, c.old[done:t.at(from)]...), replacement...)
+		out = append(append(out, c.old[done:t.fileOffset(from)]...), replacement...)
 		from += len(old)
-		done = t.at(from)
+		done = t.fileOffset(from)
 	}
 	return append(out, c.old[done:]...), nil
 }

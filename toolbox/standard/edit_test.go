@@ -16,6 +16,7 @@ import (
 )
 
 func TestEdit(t *testing.T) {
+	t.Parallel()
 	const head = "--- f\n+++ f\n"
 	program := "package main\n\nfunc main() {\n\tprintln(\"one\")\n\tprintln(\"two\")\n}\n"
 	tests := []struct {
@@ -63,14 +64,15 @@ func TestEdit(t *testing.T) {
 			dir := tree(t, map[string]string{"f": tt.before})
 			_, r := withFiles(t, dir)
 			call(t, r, "read", `{"path":"f"}`)
-			input := strings.TrimSuffix(quoted(t, "path", "f", "old", tt.old, "new", tt.new), "}") + fmt.Sprintf(`,"all":%v}`, tt.all)
+			input := strings.TrimSuffix(quoted(t, "path", "f", "old", tt.old, "new", tt.new), "}") +
+				fmt.Sprintf(`,"all":%v}`, tt.all)
 			if diff := cmp.Diff(tt.want, call(t, r, "edit", input)); diff != "" {
 				t.Error(diff)
 			}
 			if tt.after == "" {
 				tt.after = tt.before
 			}
-			if diff := cmp.Diff(strings.TrimPrefix(tt.after, " "), holds(t, dir, "f")); diff != "" {
+			if diff := cmp.Diff(strings.TrimPrefix(tt.after, " "), checkContent(t, dir, "f")); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -79,7 +81,8 @@ func TestEdit(t *testing.T) {
 
 func TestEditOfAFileThatIsNotThere(t *testing.T) {
 	_, r := withFiles(t, tree(t, map[string]string{"main.go": ""}))
-	if got := call(t, r, "edit", quoted(t, "path", "mian.go", "old", "a", "new", "b")); got != "error: edit: mian.go does not exist; did you mean main.go?" {
+	if got := call(t, r, "edit", quoted(t, "path", "mian.go", "old", "a", "new", "b")); got !=
+		"error: edit: mian.go does not exist; did you mean main.go?" {
 		t.Error(got)
 	}
 }
@@ -94,7 +97,8 @@ func FuzzEdit(f *testing.F) {
 	_, r := withFiles(f, dir)
 	shown := strings.NewReplacer("\r\n", "\n")
 	f.Fuzz(func(t *testing.T, content, old, replacement string, all bool) {
-		if !utf8.ValidString(content+old+replacement) || strings.Contains(shown.Replace(content)+old+replacement, "\r") || strings.Contains(replacement, "\uFEFF") {
+		if !utf8.ValidString(content+old+replacement) || strings.Contains(shown.Replace(content)+old+replacement, "\r") ||
+			strings.Contains(replacement, "\uFEFF") {
 			t.Skip()
 		}
 		if strings.Contains(strings.TrimPrefix(content, "\uFEFF"), "\uFEFF") {
@@ -104,11 +108,12 @@ func FuzzEdit(f *testing.F) {
 			t.Fatal(err)
 		}
 		call(t, r, "read", `{"path":"f"}`)
-		input := strings.TrimSuffix(quoted(t, "path", "f", "old", old, "new", replacement), "}") + fmt.Sprintf(`,"all":%v}`, all)
-		after := holds(t, dir, "f")
+		input := strings.TrimSuffix(quoted(t, "path", "f", "old", old, "new", replacement), "}") +
+			fmt.Sprintf(`,"all":%v}`, all)
+		after := checkContent(t, dir, "f")
 		failed := strings.HasPrefix(call(t, r, "edit", input), "error: ")
 		before, bom := strings.CutPrefix(after, "\uFEFF")
-		after, still := strings.CutPrefix(holds(t, dir, "f"), "\uFEFF")
+		after, still := strings.CutPrefix(checkContent(t, dir, "f"), "\uFEFF")
 		if failed {
 			if after != before || bom != still {
 				t.Fatalf("%q failed and gave %q", input, after)
@@ -119,7 +124,8 @@ func FuzzEdit(f *testing.F) {
 		if shown.Replace(after) != want || bom != still {
 			t.Fatalf("%q of %q gave %q", input, content, after)
 		}
-		if strings.Count(before, "\r\n") == strings.Count(before, "\n") && strings.Contains(before, "\n") && strings.Count(after, "\r\n") != strings.Count(after, "\n") {
+		if strings.Count(before, "\r\n") == strings.Count(before, "\n") && strings.Contains(before, "\n") &&
+			strings.Count(after, "\r\n") != strings.Count(after, "\n") {
 			t.Fatalf("%q of %q mixed ends: %q", input, content, after)
 		}
 	})
@@ -127,6 +133,7 @@ func FuzzEdit(f *testing.F) {
 
 // TestConcurrentEdits makes many concurrent edits of one file under two names, and checks that none is lost.
 func TestConcurrentEdits(t *testing.T) {
+	t.Parallel()
 	dir := tree(t, map[string]string{"f": lines(50)})
 	link(t, "f", dir+"/link")
 	_, r := withFiles(t, dir)
@@ -143,7 +150,7 @@ func TestConcurrentEdits(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if diff := cmp.Diff(strings.ReplaceAll(lines(50), "line", "row"), holds(t, dir, "f")); diff != "" {
+	if diff := cmp.Diff(strings.ReplaceAll(lines(50), "line", "row"), checkContent(t, dir, "f")); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -18,8 +18,8 @@ import (
 
 const secret = "the-secret-outside"
 
-// trap returns a directory with symlinks out of it, and the directory outside, which no tool may see or change.
-func trap(t testing.TB) (dir, outside string) {
+// escapeDir returns a directory with symlinks out of it, and the directory outside, which no tool may see or change.
+func escapeDir(t testing.TB) (dir, outside string) {
 	t.Helper()
 	parent := tree(t, map[string]string{
 		"outside/" + secret: secret, "inside/sub/file": "mine\n", "inside/a": "mine\n", secret: secret,
@@ -34,9 +34,9 @@ func trap(t testing.TB) (dir, outside string) {
 	return dir, outside
 }
 
-// untouched checks that the files outside of a trap are unchanged, and that no tool left a temporary file
+// checkUntouched checks that the files outside of an escapeDir are unchanged, and that no tool left a temporary file
 // inside.
-func untouched(t *testing.T, dir string) {
+func checkUntouched(t *testing.T, dir string) {
 	t.Helper()
 	var outside []string
 	err := filepath.WalkDir(filepath.Dir(dir), func(path string, e fs.DirEntry, err error) error {
@@ -47,7 +47,7 @@ func untouched(t *testing.T, dir string) {
 			return nil
 		}
 		if !strings.HasPrefix(path, dir+"/") && !e.IsDir() {
-			outside = append(outside, e.Name()+": "+holds(t, path, ""))
+			outside = append(outside, e.Name()+": "+checkContent(t, path, ""))
 		}
 		return err
 	})
@@ -63,7 +63,8 @@ var fileTools = map[string]string{
 }
 
 func TestToolsCannotLeaveTheDirectory(t *testing.T) {
-	dir, outside := trap(t)
+	t.Parallel()
+	dir, outside := escapeDir(t)
 	link(t, "/proc/self/root", filepath.Join(dir, "procroot"))
 	link(t, "/proc/self/cwd", filepath.Join(dir, "cwd"))
 	link(t, "/dev/stdin", filepath.Join(dir, "stdin"))
@@ -85,18 +86,20 @@ func TestToolsCannotLeaveTheDirectory(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"new", "out/new", "up/new", "root/tmp/new", "sub/up/outside/x/new"} { // files outside cannot be created
-		if got := call(t, r, "write", quoted(t, "path", path, "content", "pwned")); !strings.HasPrefix(got, "error: write: "+path+": ") {
+	// Files outside cannot be created.
+	for _, path := range []string{"new", "out/new", "up/new", "root/tmp/new", "sub/up/outside/x/new"} {
+		got := call(t, r, "write", quoted(t, "path", path, "content", "pwned"))
+		if !strings.HasPrefix(got, "error: write: "+path+": ") {
 			t.Errorf("%s: %s", path, got)
 		}
 	}
-	untouched(t, dir)
+	checkUntouched(t, dir)
 }
 
 // TestToolsStayInsideWhenADirectoryIsExchanged repeatedly exchanges a directory with a symlink that leads out.
 func TestToolsStayInsideWhenADirectoryIsExchanged(t *testing.T) {
 	t.Parallel()
-	dir, outside := trap(t)
+	dir, outside := escapeDir(t)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	if err := os.WriteFile(at("sub/"+secret), []byte("mine secret\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -144,7 +147,7 @@ func TestToolsStayInsideWhenADirectoryIsExchanged(t *testing.T) {
 			t.Errorf("%s never came through: nothing is shown", tool)
 		}
 	}
-	untouched(t, dir)
+	checkUntouched(t, dir)
 }
 
 // TestWritesOfHardNames writes to names where a file cannot or must not be.
@@ -179,12 +182,14 @@ func TestWritesOfHardNames(t *testing.T) {
 		if ok := !strings.HasPrefix(got, "error: "); ok != (tt.want == "") || !strings.HasSuffix(got, tt.want) {
 			t.Errorf("%q: %s", tt.path, got)
 		}
-		if got := call(t, r, "edit", quoted(t, "path", tt.path, "old", "core", "new", "x")); !strings.HasPrefix(got, "error: edit: ") {
+		got = call(t, r, "edit", quoted(t, "path", tt.path, "old", "core", "new", "x"))
+		if !strings.HasPrefix(got, "error: edit: ") {
 			t.Errorf("%q was edited: %s", tt.path, got)
 		}
 	}
-	for path, want := range map[string]string{"real/later": "x", "real/deeper/x": "x", ".git/config": "[core]\n", "tree/.git": "gitdir: /x\n", "f": "mine\n"} {
-		if got := holds(t, dir, path); got != want {
+	for path, want := range map[string]string{"real/later": "x", "real/deeper/x": "x", ".git/config": "[core]\n",
+		"tree/.git": "gitdir: /x\n", "f": "mine\n"} {
+		if got := checkContent(t, dir, path); got != want {
 			t.Errorf("%s: %q", path, got)
 		}
 	}
@@ -206,7 +211,8 @@ func TestToolsDoNotWaitForAPipe(t *testing.T) {
 	_, r := withFiles(t, dir)
 	for tool, input := range fileTools {
 		for _, name := range []string{"pipe", "link"} {
-			if got := call(t, r, tool, fmt.Sprintf(input, text.Quote(name))); !strings.HasPrefix(got, "error: "+tool+": "+name+": neither a file nor a directory") {
+			got := call(t, r, tool, fmt.Sprintf(input, text.Quote(name)))
+			if !strings.HasPrefix(got, "error: "+tool+": "+name+": neither a file nor a directory") {
 				t.Errorf("%s %s: %s", tool, name, got)
 			}
 		}
@@ -217,8 +223,8 @@ func TestToolsDoNotWaitForAPipe(t *testing.T) {
 }
 
 func TestSearchesDoNotFollowLinks(t *testing.T) {
-	dir, _ := trap(t)
-	_, r := in(t, dir)
+	dir, _ := escapeDir(t)
+	_, r := readRegistry(t, dir)
 	if got := call(t, r, "grep", `{"pattern":"."}`); got != "a\n1:mine\n\nsub/file\n1:mine" {
 		t.Error(got)
 	}
@@ -233,9 +239,11 @@ func TestSearchesDoNotFollowLinks(t *testing.T) {
 
 func TestToolsWithoutFilesSaySo(t *testing.T) {
 	r := toolbox.NewRegistry(nil)
-	r.Add(deckOf(t).Tools()...)
-	for tool, input := range map[string]string{"read": `{"path":"a"}`, "ls": ``, "grep": `{"pattern":"a"}`, "find": `{"pattern":"a"}`} {
-		if got := call(t, r, tool, input); !strings.HasPrefix(got, "error: "+tool+": ") || !strings.HasSuffix(got, "there are no files here") {
+	r.Add(newDeck(t).Tools()...)
+	for tool, input := range map[string]string{"read": `{"path":"a"}`, "ls": ``, "grep": `{"pattern":"a"}`,
+		"find": `{"pattern":"a"}`} {
+		if got := call(t, r, tool, input); !strings.HasPrefix(got, "error: "+tool+": ") ||
+			!strings.HasSuffix(got, "there are no files here") {
 			t.Errorf("%s: %s", tool, got)
 		}
 	}
@@ -243,7 +251,7 @@ func TestToolsWithoutFilesSaySo(t *testing.T) {
 
 func TestToolsAreFitForModels(t *testing.T) {
 	r := toolbox.NewRegistry(nil)
-	r.Add(deckOf(t).Tools()...)
+	r.Add(newDeck(t).Tools()...)
 	for _, d := range toolbox.NewBox(nil, r).Snapshot("").Tools {
 		var s struct {
 			Properties map[string]struct{ Description string }
@@ -259,22 +267,23 @@ func TestToolsAreFitForModels(t *testing.T) {
 	}
 }
 
-func fuzzed(f *testing.F) *toolbox.Registry {
-	dir, _ := trap(f)
+func fuzzRegistry(f *testing.F) *toolbox.Registry {
+	dir, _ := escapeDir(f)
 	// A loop of symlinks that leads out must not be mistaken for a path inside.
 	if err := os.Symlink("../inside/up", filepath.Join(dir, "again")); err != nil {
 		f.Skip(err)
 	}
-	_, r := in(f, dir)
+	_, r := readRegistry(f, dir)
 	return r
 }
 
 // FuzzReadPath checks that no path leads out.
 func FuzzReadPath(f *testing.F) {
-	for _, path := range []string{"a", "sub/file", "../" + secret, "out/" + secret, "sub/up/" + secret, "/etc/passwd", "file", "a\x00", "self/self/a", "..\\x", "C:\\x", "//etc", "again/" + secret} {
+	for _, path := range []string{"a", "sub/file", "../" + secret, "out/" + secret, "sub/up/" + secret, "/etc/passwd",
+		"file", "a\x00", "self/self/a", "..\\x", "C:\\x", "//etc", "again/" + secret} {
 		f.Add(path, 1, 10)
 	}
-	r := fuzzed(f)
+	r := fuzzRegistry(f)
 	f.Fuzz(func(t *testing.T, path string, offset, limit int) {
 		input, err := json.Marshal(map[string]any{"path": path, "offset": offset, "limit": limit})
 		if err != nil {
@@ -297,10 +306,11 @@ func FuzzGrep(f *testing.F) {
 		f.Add(path, "sec", "*", 0, 1)
 	}
 	f.Add("", "(?s)a.*", "{a,b}/[^x]*", 0, 1)
-	r := fuzzed(f)
+	r := fuzzRegistry(f)
 	box := toolbox.NewBox(&toolbox.BoxOptions{Unvalidated: true}, r) // the tool itself has an answer
 	f.Fuzz(func(t *testing.T, path, pattern, glob string, around, limit int) {
-		input, err := json.Marshal(map[string]any{"path": path, "pattern": pattern, "glob": glob, "context": around, "limit": limit})
+		input, err := json.Marshal(map[string]any{"path": path, "pattern": pattern, "glob": glob, "context": around,
+			"limit": limit})
 		if err != nil {
 			return
 		}
@@ -313,11 +323,12 @@ func FuzzGrep(f *testing.F) {
 
 // FuzzFind checks the same for the tool find.
 func FuzzFind(f *testing.F) {
-	for _, pattern := range []string{"*", "**", "../*", "/**", "out/**", "{..,.}/*", "[.][.]/*", "sub/up/**", `\.\./*`, strings.Repeat("*a", 100) + "b", strings.Repeat("**/", 100)} {
+	for _, pattern := range []string{"*", "**", "../*", "/**", "out/**", "{..,.}/*", "[.][.]/*", "sub/up/**", `\.\./*`,
+		strings.Repeat("*a", 100) + "b", strings.Repeat("**/", 100)} {
 		f.Add(".", pattern)
 		f.Add("sub", pattern)
 	}
-	r := fuzzed(f)
+	r := fuzzRegistry(f)
 	f.Fuzz(func(t *testing.T, path, pattern string) {
 		input, err := json.Marshal(map[string]any{"path": path, "pattern": pattern})
 		if err != nil {

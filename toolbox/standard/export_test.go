@@ -6,7 +6,7 @@ import (
 )
 
 // NotPublic returns the reason why an address is not public.
-var NotPublic = notPublic
+var NotPublic = nonPublicReason
 
 // Markdown converts an HTML page to Markdown.
 var Markdown = markdown

@@ -36,8 +36,8 @@ const (
 	// maxRedirects is the number of redirects that are followed.
 	maxRedirects = 5
 
-	userAgent = "indus (+https://github.com/indusagi/indus)"
-	accepted  = "text/markdown, text/plain;q=0.9, text/html;q=0.8, application/json;q=0.8, */*;q=0.1"
+	userAgent     = "indus (+https://github.com/indusagi/indus)"
+	acceptedTypes = "text/markdown, text/plain;q=0.9, text/html;q=0.8, application/json;q=0.8, */*;q=0.1"
 )
 
 // fetcher gets pages. It keeps no credentials, cookies or connections between calls.
@@ -68,8 +68,8 @@ func newFetcher(o Options) *fetcher {
 	return f
 }
 
-// fetched is a page that was fetched.
-type fetched struct {
+// webPage is a page that was fetched.
+type webPage struct {
 	url    *url.URL // after all redirects
 	status int
 	kind   string // its media type
@@ -100,7 +100,7 @@ func checkRedirect(next *http.Request, before []*http.Request) error {
 		return fmt.Errorf("it redirects to %s: %w", shownURL(next.URL), err)
 	}
 	if first := before[0].URL; siteOf(next.URL) != siteOf(first) || next.URL.Scheme == "http" && first.Scheme == "https" {
-		return &elsewhere{next.URL}
+		return &crossSiteRedirect{next.URL}
 	}
 	return nil
 }
@@ -114,18 +114,18 @@ func siteOf(u *url.URL) string {
 	return strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.") + ":" + port
 }
 
-// elsewhere is the error of a redirect to another site, which is not followed. Permission for one site covers neither
-// another site nor the data that the URL carries to it.
-type elsewhere struct{ to *url.URL }
+// crossSiteRedirect is the error of a redirect to another site, which is not followed. Permission for one site covers
+// neither another site nor the data that the URL carries to it.
+type crossSiteRedirect struct{ target *url.URL }
 
-func (e *elsewhere) Error() string {
-	return fmt.Sprintf("it redirects to another site: %s. Fetch that if it is what you need", shownURL(e.to))
+func (e *crossSiteRedirect) Error() string {
+	return fmt.Sprintf("it redirects to another site: %s. Fetch that if it is what you need", shownURL(e.target))
 }
 
 // shownURL returns a URL on one line, of bounded length and without a password.
 func shownURL(u *url.URL) string { return text.Clip(text.OneLine(u.Redacted()), 2000) }
 
-func (f *fetcher) fetch(ctx context.Context, from string) (*fetched, error) {
+func (f *fetcher) fetch(ctx context.Context, from string) (*webPage, error) {
 	u, err := url.Parse(from)
 	if err == nil {
 		err = checkURL(u)
@@ -137,24 +137,24 @@ func (f *fetcher) fetch(ctx context.Context, from string) (*fetched, error) {
 	if err != nil {
 		return nil, err
 	}
-	request.Header = http.Header{"User-Agent": {userAgent}, "Accept": {accepted}, "Accept-Encoding": {"gzip"}}
+	request.Header = http.Header{"User-Agent": {userAgent}, "Accept": {acceptedTypes}, "Accept-Encoding": {"gzip"}}
 	response, err := f.client.Do(request)
 	if err != nil {
 		return nil, err
 	}
 	defer response.Body.Close()
-	p := &fetched{url: response.Request.URL, status: response.StatusCode, size: response.ContentLength}
+	p := &webPage{url: response.Request.URL, status: response.StatusCode, size: response.ContentLength}
 	return p, p.read(ctx, response)
 }
 
 // read reads the body if it may be text.
-func (p *fetched) read(ctx context.Context, response *http.Response) error {
+func (p *webPage) read(ctx context.Context, response *http.Response) error {
 	declared := response.Header.Get("Content-Type")
 	p.kind, _, _ = mime.ParseMediaType(declared)
 	if p.kind != "" && p.kind != "application/octet-stream" && !isTextual(p.kind) {
 		return nil
 	}
-	body, err := unpacked(response)
+	body, err := unpackBody(response)
 	if err != nil {
 		return err
 	}
@@ -178,9 +178,9 @@ func (p *fetched) read(ctx context.Context, response *http.Response) error {
 	return p.decode(ctx, data, declared)
 }
 
-// unpacked returns the unpacked body of a response. The packed body is bounded too, because a reader may unpack input
+// unpackBody returns the unpacked body of a response. The packed body is bounded too, because a reader may unpack input
 // forever without output.
-func unpacked(response *http.Response) (io.Reader, error) {
+func unpackBody(response *http.Response) (io.Reader, error) {
 	raw := io.LimitReader(response.Body, maxBody+1)
 	switch encoding := strings.ToLower(response.Header.Get("Content-Encoding")); encoding {
 	case "", "identity":
@@ -193,7 +193,7 @@ func unpacked(response *http.Response) (io.Reader, error) {
 }
 
 // decode converts a body to readable text.
-func (p *fetched) decode(ctx context.Context, data []byte, declared string) error {
+func (p *webPage) decode(ctx context.Context, data []byte, declared string) error {
 	if !utf8.Valid(data) {
 		if r, err := charset.NewReader(bytes.NewReader(data), declared); err == nil {
 			if data, err = io.ReadAll(r); err != nil {
@@ -220,11 +220,13 @@ func isHTML(kind string) bool { return kind == "text/html" || kind == "applicati
 // isTextual reports whether a media type is text that people write or read.
 func isTextual(kind string) bool {
 	switch kind {
-	case "application/json", "application/xml", "application/javascript", "application/ecmascript", "application/yaml", "application/x-yaml",
-		"application/toml", "application/x-sh", "application/x-ndjson", "application/jsonl", "application/graphql", "application/sql":
+	case "application/json", "application/jsonl", "application/x-ndjson", "application/xml", "application/yaml",
+		"application/x-yaml", "application/toml", "application/javascript", "application/ecmascript", "application/x-sh",
+		"application/graphql", "application/sql":
 		return true
 	}
-	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+yaml")
+	return strings.HasPrefix(kind, "text/") ||
+		strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml") || strings.HasSuffix(kind, "+yaml")
 }
 
 // explainFetch returns the error without the wrapping of the packages below.
@@ -232,8 +234,8 @@ func explainFetch(err error) error {
 	if refused, ok := errors.AsType[*refusedAddress](err); ok {
 		return refused
 	}
-	if other, ok := errors.AsType[*elsewhere](err); ok {
-		return other
+	if redirect, ok := errors.AsType[*crossSiteRedirect](err); ok {
+		return redirect
 	}
 	if missing, ok := errors.AsType[*net.DNSError](err); ok && missing.IsNotFound {
 		return fmt.Errorf("there is no host %s", cmp.Or(show(missing.Name), "of this name"))

@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	// sniffed is the number of bytes of a file that decide whether it is text, as in git.
-	sniffed = 8000
+	// sniffSize is the number of bytes of a file that decide whether it is text, as in git.
+	sniffSize = 8000
 	// maxEntries is the maximum number of entries read from one directory.
 	maxEntries = 100_000
-	// batch is the number of entries read between two checks of the context.
-	batch = 1000
+	// readBatch is the number of entries read between two checks of the context.
+	readBatch = 1000
 )
 
 // define returns a tool that puts its name in front of its errors.
@@ -36,8 +36,8 @@ func define[In any](
 	})
 }
 
-// opened is an open file or directory.
-type opened struct {
+// openedFile is an open file or directory.
+type openedFile struct {
 	fs.File
 	name string
 	info fs.FileInfo
@@ -45,7 +45,7 @@ type opened struct {
 
 // openPath opens the file or directory at a model's path. If it does not exist, the error suggests similar
 // names.
-func openPath(tc *toolbox.Context, p string) (*opened, error) {
+func openPath(tc *toolbox.Context, p string) (*openedFile, error) {
 	name, err := tc.Path(p)
 	if err != nil {
 		return nil, pathFault(p, err)
@@ -59,7 +59,7 @@ func openPath(tc *toolbox.Context, p string) (*opened, error) {
 		_ = file.Close()
 		return nil, explain(tc, name, err)
 	}
-	return &opened{file, name, info}, nil
+	return &openedFile{file, name, info}, nil
 }
 
 // readUpTo reads at most most bytes of a file. more reports whether there are further bytes, as in a
@@ -72,12 +72,12 @@ func readUpTo(ctx context.Context, file io.Reader, most int) (data []byte, more 
 // explain returns the error for name, with similar names if it does not exist.
 func explain(tc *toolbox.Context, name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		near := suggestions(tc, name)
-		for i := range near {
-			near[i] = show(near[i])
+		similar := suggestions(tc, name)
+		for i := range similar {
+			similar[i] = show(similar[i])
 		}
-		if len(near) > 0 {
-			return fmt.Errorf("%s does not exist; did you mean %s?", show(name), strings.Join(near, " or "))
+		if len(similar) > 0 {
+			return fmt.Errorf("%s does not exist; did you mean %s?", show(name), strings.Join(similar, " or "))
 		}
 		return fmt.Errorf("%s does not exist", show(name))
 	}
@@ -94,7 +94,7 @@ func pathFault(p string, err error) error {
 
 // isBinary reports whether the beginning has a NUL byte, which text does not have.
 func isBinary(head []byte) bool {
-	return bytes.IndexByte(head[:min(len(head), sniffed)], 0) >= 0
+	return bytes.IndexByte(head[:min(len(head), sniffSize)], 0) >= 0
 }
 
 // contentType returns the likely media type of a file that is not text.
@@ -111,8 +111,8 @@ func entries(ctx context.Context, dir fs.File) (list []fs.DirEntry, more bool, e
 		if err := ctx.Err(); err != nil {
 			return nil, false, err
 		}
-		some, err := reader.ReadDir(batch)
-		list = append(list, some...)
+		chunk, err := reader.ReadDir(readBatch)
+		list = append(list, chunk...)
 		if errors.Is(err, io.EOF) {
 			return byName(list), false, nil
 		}

@@ -27,7 +27,8 @@ func Find() toolbox.Tool {
 	return define("find",
 		"Find files and directories by name. A pattern without a slash is matched against names at any depth (*.go); "+
 			"one with a slash against the path below the directory (src/**/*.ts, **/test/*). "+
-			"Results are sorted paths; directories end in /. .git, node_modules and what .gitignore names are left out. Use grep to search contents.",
+			"Results are sorted paths; directories end in /. .git, node_modules and what .gitignore names are left out. "+
+			"Use grep to search contents.",
 		find)
 }
 
@@ -39,8 +40,8 @@ type findInput struct {
 	Limit   *int   `json:"limit,omitempty" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"How many results to show, 200 by default."`
 }
 
-// finding is one run of the tool.
-type finding struct {
+// findRun is one run of the tool.
+type findRun struct {
 	root  string
 	glob  namePattern
 	kind  string
@@ -63,22 +64,22 @@ func find(ctx context.Context, tc *toolbox.Context, in findInput) (*toolbox.Resu
 		_ = dir.Close()
 		return nil, fmt.Errorf("%s is not a directory", show(dir.name))
 	}
-	f := &finding{root: dir.name, glob: glob, kind: in.Type, page: newPage(tc), limit: valueOr(in.Limit, findLimit)}
+	f := &findRun{root: dir.name, glob: glob, kind: in.Type, page: newPage(tc), limit: valueOr(in.Limit, findLimit)}
 	w := newWalk(ctx, tc, f.root, in.Ignored, f.visit)
-	if err := w.below(f.root, dir.File, 1); err != nil && !errors.Is(err, errEnough) {
+	if err := w.visitDir(f.root, dir.File, 1); err != nil && !errors.Is(err, errWalkLimit) {
 		return nil, err
 	}
-	f.page.matches(f.shown, f.found, findCount, "results", "the pattern or the path")
+	f.page.noteMatches(f.shown, f.found, findCount, "results", "the pattern or the path")
 	w.notes(f.page)
 	return f.page.result(), nil
 }
 
-func (f *finding) visit(name string, e fs.DirEntry) error {
+func (f *findRun) visit(name string, e fs.DirEntry) error {
 	if f.kind == "file" && e.IsDir() || f.kind == "directory" && !e.IsDir() || !f.glob.matches(relativeTo(f.root, name)) {
 		return nil
 	}
 	if f.found++; f.found > findCount {
-		return errEnough
+		return errWalkLimit
 	}
 	name = show(name)
 	if e.IsDir() {

@@ -16,7 +16,7 @@ func TestFind(t *testing.T) {
 		".git/config": "", ".git/hooks/x.ts": "", "node_modules/left/pad.ts": "", "src/node_modules/right/pad.ts": "",
 	})
 	link(t, "src", filepath.Join(dir, "again"))
-	_, r := in(t, dir)
+	_, r := readRegistry(t, dir)
 	const modules = "\n(2 directories called node_modules were left out; give one as path to search it)"
 	tests := []struct{ name, input, want string }{
 		{"a name at any depth", `{"pattern":"*.ts"}`, "src/a.ts\nsrc/deep/er/c.ts" + modules},
@@ -54,11 +54,12 @@ func TestFind(t *testing.T) {
 }
 
 func TestFindIsBounded(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"d/" + strings.Repeat("x/", 110): ""}
 	for i := range 3000 {
 		files[fmt.Sprintf("f/file%04d", i)] = ""
 	}
-	_, r := in(t, tree(t, files))
+	_, r := readRegistry(t, tree(t, files))
 	got := call(t, r, "find", `{"pattern":"file*"}`)
 	if !strings.HasSuffix(got, "\nf/file0199\n(200 of 3000 results; narrow the pattern or the path)\n(1 directory is too deep to be entered)") {
 		t.Error(got[len(got)-200:])

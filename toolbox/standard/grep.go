@@ -58,7 +58,7 @@ func grep(ctx context.Context, tc *toolbox.Context, in grepInput) (*toolbox.Resu
 	if err != nil {
 		return nil, err
 	}
-	g := &grepping{ctx: ctx, tc: tc, page: newPage(tc)}
+	g := &grepRun{ctx: ctx, tc: tc, page: newPage(tc)}
 	g.search = newSearch(ctx, expr, valueOr(in.Context, 0), valueOr(in.Limit, grepLimit), g.page)
 	if in.Glob != "" {
 		only, err := newGlob(in.Glob)
@@ -74,11 +74,11 @@ func grep(ctx context.Context, tc *toolbox.Context, in grepInput) (*toolbox.Resu
 	g.root = start.name
 	w := newWalk(ctx, tc, g.root, in.Ignored || !start.info.IsDir(), g.visit)
 	if start.info.IsDir() {
-		err = w.below(g.root, start.File, 1)
+		err = w.visitDir(g.root, start.File, 1)
 	} else {
 		err = g.file(g.root, start.File)
 	}
-	if err != nil && !errors.Is(err, errEnough) {
+	if err != nil && !errors.Is(err, errWalkLimit) {
 		return nil, err
 	}
 	w.unreadable += g.unreadable

@@ -31,7 +31,7 @@ func TestGrep(t *testing.T) {
 		"many/repetition": strings.Repeat("x\n", 500),
 	})
 	link(t, "a.go", filepath.Join(dir, "link.go"))
-	_, r := in(t, dir)
+	_, r := readRegistry(t, dir)
 	const notes = "\n(1 file that is not text was not searched)\n(1 node_modules was left out; give it as path to search it)"
 	tests := []struct{ name, input, want string }{
 		{"everywhere", `{"pattern":"func"}`,
@@ -53,7 +53,7 @@ func TestGrep(t *testing.T) {
 		{"with context that touches", `{"pattern":"two|five","context":1,"path":"b.txt"}`, "b.txt\n1-one\n2:two\n3-three\n4-four\n5:five\n6-six"},
 		{"with context that overlaps", `{"pattern":"two|three|five","context":2,"path":"b.txt"}`, "b.txt\n1-one\n2:two\n3:three\n4-four\n5:five\n6-six\n7-seven"},
 		{"with context at the ends", `{"pattern":"one|func","context":20,"path":"b.txt"}`, "b.txt\n1:one\n2-two\n3-three\n4-four\n5-five\n6-six\n7-seven\n8:func"},
-		{"100 by default", `{"pattern":"x","path":"many"}`, "many/repetition" + hundred(100) + "\n(100 of 500 matching lines; narrow the pattern, the path or the glob)"},
+		{"100 by default", `{"pattern":"x","path":"many"}`, "many/repetition" + matchingLines(100) + "\n(100 of 500 matching lines; narrow the pattern, the path or the glob)"},
 		{"some", `{"pattern":"e","limit":1,"context":1,"path":"b.txt"}`, "b.txt\n1:one\n2-two\n(1 of 4 matching lines; narrow the pattern, the path or the glob)"},
 		{"nothing", `{"pattern":"nowhere","path":"sub"}`, "(nothing matches)"},
 		{"not text", `{"pattern":"func","path":"image.png"}`, "(nothing matches)\n(1 file that is not text was not searched)"},
@@ -74,7 +74,7 @@ func TestGrep(t *testing.T) {
 	}
 }
 
-func hundred(n int) string {
+func matchingLines(n int) string {
 	var s strings.Builder
 	for i := range n {
 		fmt.Fprintf(&s, "\n%d:x", i+1)
@@ -83,7 +83,8 @@ func hundred(n int) string {
 }
 
 func TestGrepShowsAWindowOfALongLine(t *testing.T) {
-	_, r := in(t, tree(t, map[string]string{"min.js": strings.Repeat("é", 1000) + "needle" + strings.Repeat("x", 3000)}))
+	_, r := readRegistry(t, tree(t,
+		map[string]string{"min.js": strings.Repeat("é", 1000) + "needle" + strings.Repeat("x", 3000)}))
 	got := call(t, r, "grep", `{"pattern":"needle"}`)
 	if len(got) > 600 || !strings.Contains(got, "needle") {
 		t.Error(got)
@@ -112,7 +113,7 @@ func TestGrepIsBounded(t *testing.T) {
 	if err := large.Truncate(33 << 20); err != nil {
 		t.Fatal(err)
 	}
-	_, r := in(t, dir)
+	_, r := readRegistry(t, dir)
 	got := call(t, r, "grep", `{"pattern":"e","path":"common"}`)
 	if !strings.HasSuffix(got, "\n100:e\n(100 of more than 10000 matching lines; narrow the pattern, the path or the glob)") {
 		t.Error(got[len(got)-200:])
@@ -122,7 +123,8 @@ func TestGrepIsBounded(t *testing.T) {
 		t.Error(got)
 	}
 	got = call(t, r, "grep", `{"pattern":"x*","context":20,"limit":10000,"path":"rows"}`)
-	if len(got) > 64<<10 || !strings.HasSuffix(got, " of more than 10000 matching lines; narrow the pattern, the path or the glob)") {
+	if len(got) > 64<<10 || !strings.HasSuffix(got,
+		" of more than 10000 matching lines; narrow the pattern, the path or the glob)") {
 		t.Errorf("%d bytes: %s", len(got), got[len(got)-200:])
 	}
 	endsWith(t, r, 4, "grep", `{"pattern":"nothing|x"}`)
@@ -135,7 +137,7 @@ func TestGrepShowsHostileNamesOnOneLine(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	_, r := in(t, dir)
+	_, r := readRegistry(t, dir)
 	if diff := cmp.Diff(`"a\n9:fake"`+"\n1:x\n\n"+`"inv\xff"`+"\n1:x", call(t, r, "grep", `{"pattern":"x"}`)); diff != "" {
 		t.Error(diff)
 	}
@@ -144,6 +146,7 @@ func TestGrepShowsHostileNamesOnOneLine(t *testing.T) {
 // Grep stops within a line when the context ends, even if a large pattern takes seconds for that
 // line.
 func TestGrepEndsWithItsContextWithinALine(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "long"), bytes.Repeat([]byte("a"), 20<<20), 0o600); err != nil {
 		t.Fatal(err)
@@ -157,7 +160,8 @@ func TestGrepEndsWithItsContextWithinALine(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	input := fmt.Sprintf(`{"pattern":%q}`, strings.Repeat("a{0,999}", 8)+"b")
-	if _, err := r.Do(ctx, toolbox.Call{Name: "grep", Input: json.RawMessage(input)}); !errors.Is(err, context.DeadlineExceeded) {
+	_, err = r.Do(ctx, toolbox.Call{Name: "grep", Input: json.RawMessage(input)})
+	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("it ended with %v", err)
 	}
 }

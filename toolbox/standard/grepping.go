@@ -7,8 +7,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// grepping is one run of the tool.
-type grepping struct {
+// grepRun is one run of the tool.
+type grepRun struct {
 	ctx    context.Context
 	tc     *toolbox.Context
 	root   string
@@ -19,7 +19,7 @@ type grepping struct {
 	binary, large, unreadable int
 }
 
-func (g *grepping) visit(name string, e fs.DirEntry) error {
+func (g *grepRun) visit(name string, e fs.DirEntry) error {
 	if !e.Type().IsRegular() || g.glob != nil && !g.glob.matches(relativeTo(g.root, name)) {
 		return nil
 	}
@@ -32,7 +32,7 @@ func (g *grepping) visit(name string, e fs.DirEntry) error {
 }
 
 // file searches one open file and closes it.
-func (g *grepping) file(name string, file fs.File) error {
+func (g *grepRun) file(name string, file fs.File) error {
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
@@ -60,8 +60,8 @@ func (g *grepping) file(name string, file fs.File) error {
 	return g.search.text(show(name), data)
 }
 
-func (g *grepping) notes() {
-	g.page.matches(g.search.shown, g.search.found, grepCount, "matching lines", "the pattern, the path or the glob")
-	g.page.count(g.binary, "file that is not text was not searched", "files that are not text were not searched")
-	g.page.count(g.large, "file over 32 MiB was not searched", "files over 32 MiB were not searched")
+func (g *grepRun) notes() {
+	g.page.noteMatches(g.search.shown, g.search.found, grepCount, "matching lines", "the pattern, the path or the glob")
+	g.page.noteCount(g.binary, "file that is not text was not searched", "files that are not text were not searched")
+	g.page.noteCount(g.large, "file over 32 MiB was not searched", "files over 32 MiB were not searched")
 }

@@ -20,9 +20,9 @@ const (
 	// or text for its whole content.
 	maxElements = 64
 	maxMarks    = 8
-	// leastMain is the minimum number of bytes of text in a page's main part. A shorter main part is usually filled by
+	// minMainText is the minimum number of bytes of text in a page's main part. A shorter main part is usually filled by
 	// scripts, and is not used.
-	leastMain = 200
+	minMainText = 200
 )
 
 // markdown converts an HTML page to Markdown, without invisible content. If the page marks a main part, only that part
@@ -70,7 +70,7 @@ func tidyHTML(n *html.Node, depth, marks int) {
 	for child := n.FirstChild; child != nil; {
 		next := child.NextSibling
 		switch {
-		case child.Type == html.CommentNode, child.Type == html.ElementNode && isUnseen(child):
+		case child.Type == html.CommentNode, child.Type == html.ElementNode && isInvisible(child):
 			n.RemoveChild(child)
 		case child.Type == html.ElementNode:
 			inside := marks + tidyElement(child)
@@ -81,15 +81,15 @@ func tidyHTML(n *html.Node, depth, marks int) {
 			if child.FirstChild != nil {
 				next = child.FirstChild
 			}
-			dissolve(child)
+			unwrap(child)
 		}
 		child = next
 	}
 	joinTexts(n)
 }
 
-// dissolve replaces n by its content.
-func dissolve(n *html.Node) {
+// unwrap replaces n by its content.
+func unwrap(n *html.Node) {
 	for child := n.FirstChild; child != nil; child = n.FirstChild {
 		n.RemoveChild(child)
 		n.Parent.InsertBefore(child, n)
@@ -131,10 +131,11 @@ func tidyElement(n *html.Node) int {
 	return 0
 }
 
-// isUnseen reports whether an element is invisible or has no text.
-func isUnseen(n *html.Node) bool {
+// isInvisible reports whether an element is invisible or has no text.
+func isInvisible(n *html.Node) bool {
 	switch n.DataAtom {
-	case atom.Script, atom.Style, atom.Template, atom.Svg, atom.Canvas, atom.Noscript, atom.Select, atom.Object, atom.Dialog:
+	case atom.Script, atom.Style, atom.Template, atom.Svg, atom.Canvas, atom.Noscript, atom.Select, atom.Object,
+		atom.Dialog:
 		return true
 	case atom.Img:
 		return strings.HasPrefix(attribute(n, "src"), "data:")
@@ -165,7 +166,7 @@ func mainPart(doc *html.Node) *html.Node {
 				length += len(strings.TrimSpace(text.Data))
 			}
 		}
-		if length >= leastMain {
+		if length >= minMainText {
 			n.Parent.RemoveChild(n)
 			return n
 		}

@@ -15,7 +15,7 @@ import (
 // monochromegane's.
 type ignoreRule struct {
 	expr    *regexp.Regexp // nil: the name must equal ending
-	ending  string         // the end of every matching name
+	suffix  string         // the end of every matching name
 	whole   bool           // match the path from the .gitignore's directory, not only its last element
 	dirOnly bool
 	negated bool
@@ -52,11 +52,11 @@ func newIgnoreRule(pattern string) (rule ignoreRule, ok bool) {
 	if pattern == "" || len(pattern) > maxGlob {
 		return rule, false
 	}
-	rule.ending = pattern[strings.LastIndexAny(pattern, `*?[]\`)+1:]
-	if len(rule.ending) == len(pattern) {
+	rule.suffix = pattern[strings.LastIndexAny(pattern, `*?[]\`)+1:]
+	if len(rule.suffix) == len(pattern) {
 		return rule, true
 	}
-	rule.ending = strings.TrimPrefix(rule.ending, "/") // **/x also matches x
+	rule.suffix = strings.TrimPrefix(rule.suffix, "/") // **/x also matches x
 	source, ok := wildmatch(bytewise(pattern))
 	if !ok {
 		return rule, false
@@ -72,10 +72,10 @@ func (r ignoreRule) matches(name string, isDir bool) bool {
 		name = path.Base(name)
 	}
 	switch {
-	case r.dirOnly && !isDir || !strings.HasSuffix(name, r.ending):
+	case r.dirOnly && !isDir || !strings.HasSuffix(name, r.suffix):
 		return false
 	case r.expr == nil:
-		return len(name) == len(r.ending)
+		return len(name) == len(r.suffix)
 	}
 	return r.expr.MatchString(bytewise(name))
 }

@@ -44,15 +44,15 @@ func newIgnores(ctx context.Context, tc *toolbox.Context, dir string) *ignores {
 	above := "."
 	for element := range strings.SplitSeq(dir, "/") {
 		g.enter(above)
-		if above = join(above, element); g.has(above, true) {
+		if above = join(above, element); g.isIgnored(above, true) {
 			return nil
 		}
 	}
 	return g
 }
 
-// within adds the rules of an open directory, if it has rules, and returns the function that removes them.
-func (g *ignores) within(dir string, list []fs.DirEntry) (leave func()) {
+// enterDir adds the rules of an open directory, if it has rules, and returns the function that removes them.
+func (g *ignores) enterDir(dir string, list []fs.DirEntry) (leave func()) {
 	hasOwn := func(e fs.DirEntry) bool { return e.Name() == ignoreFile && !e.IsDir() }
 	if g == nil || dir != "." && !slices.ContainsFunc(list, hasOwn) {
 		return func() {}
@@ -96,8 +96,8 @@ func (l *ignoreLevel) add(g *ignores, name string) {
 	l.rules = append(l.rules, parseIgnore(data)...)
 }
 
-// has reports whether name is ignored, provided that its parent is not ignored. The last matching rule decides.
-func (g *ignores) has(name string, isDir bool) bool {
+// isIgnored reports whether name is ignored, provided that its parent is not ignored. The last matching rule decides.
+func (g *ignores) isIgnored(name string, isDir bool) bool {
 	if g == nil {
 		return false
 	}
@@ -117,9 +117,9 @@ func (g *ignores) has(name string, isDir bool) bool {
 
 // notes adds the number of entries that were left out, and how to include them.
 func (g *ignores) notes(p *page, n int) {
-	p.count(n, "entry that .gitignore names was left out; ignored: true includes it",
+	p.noteCount(n, "entry that .gitignore names was left out; ignored: true includes it",
 		"entries that .gitignore names were left out; ignored: true includes them")
 	if g != nil {
-		p.count(g.tooLong, ".gitignore was too long to be heeded", "files called .gitignore were too long to be heeded")
+		p.noteCount(g.tooLong, ".gitignore was too long to be heeded", "files called .gitignore were too long to be heeded")
 	}
 }

@@ -24,7 +24,8 @@ func git(t testing.TB, dir string, arguments ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", arguments...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("git %s: %v", arguments, err)
@@ -37,7 +38,7 @@ var places = strings.Fields(`a b .c d/a d/b d/e/a d/e/f/b f.o f.c foo foo/x bar.
 	x.log logs/x.log logs/debug.log logs/keep/x.log !bang #hash {a,b} sp\ ace [x] a]b A Z z0 z- z] z^ a*b q?r deep/er/est/file deep/est/file est deep/er
 	tmp/.keep tmp/t Icon doc/frotz/x doc/a/frotz/y frotz café/ü ünder`)
 
-func grove() map[string]string {
+func ignoreTree() map[string]string {
 	files := map[string]string{}
 	for _, p := range places {
 		p = strings.ReplaceAll(p, `\`, "_")
@@ -52,9 +53,10 @@ func grove() map[string]string {
 // list of find.
 func notIgnored(t testing.TB, dir string) (byGit, byFind string) {
 	t.Helper()
-	listed := strings.Split(strings.TrimSuffix(git(t, dir, "ls-files", "-z", "--others", "--exclude-standard"), "\x00"), "\x00")
+	listed := strings.Split(strings.TrimSuffix(git(t, dir, "ls-files", "-z", "--others", "--exclude-standard"),
+		"\x00"), "\x00")
 	slices.Sort(listed)
-	_, r := in(t, dir)
+	_, r := readRegistry(t, dir)
 	var found []string
 	for line := range strings.SplitSeq(call(t, r, "find", `{"pattern":"**","type":"file","limit":10000}`), "\n") {
 		if !strings.HasPrefix(line, "(") {
@@ -81,23 +83,23 @@ var rules = []string{
 // TestSearchesHeedGitignoreAsGitDoes compares the results with git itself.
 func TestSearchesHeedGitignoreAsGitDoes(t *testing.T) {
 	t.Parallel()
-	dir := repository(t, grove())
+	dir := repository(t, ignoreTree())
 	all, _ := notIgnored(t, dir)
 	for _, row := range rules {
-		plant(t, dir, row)
+		writeRules(t, dir, row)
 		byGit, byFind := notIgnored(t, dir)
 		if diff := cmp.Diff(byGit, byFind); diff != "" {
 			t.Errorf("%q: git and find differ (-git +find):\n%s", row, diff)
 		}
-		uproot(t, dir)
+		removeRules(t, dir)
 	}
 	if byGit, byFind := notIgnored(t, dir); byGit != all || byFind != all {
 		t.Error("some .gitignore is left")
 	}
 }
 
-// plant writes the rules of a row.
-func plant(t testing.TB, dir, row string) {
+// writeRules writes the rules of a row.
+func writeRules(t testing.TB, dir, row string) {
 	t.Helper()
 	at := "."
 	for rule := range strings.SplitSeq(row, "|") {
@@ -115,7 +117,7 @@ func plant(t testing.TB, dir, row string) {
 	}
 }
 
-func uproot(t testing.TB, dir string) {
+func removeRules(t testing.TB, dir string) {
 	t.Helper()
 	for _, at := range []string{".", "d", "d/e", "logs"} {
 		_ = os.Remove(filepath.Join(dir, at, ".gitignore"))
@@ -127,7 +129,7 @@ func FuzzGitignore(f *testing.F) {
 	for _, row := range []string{"a\n/b\nd/\n!d/e", "**/x*[!a-b]", "\\ \n[[:alpha:]-z]", "*\n!*/\n!**/a", "[+-z]/*\\"} {
 		f.Add(row, "!a\n/e")
 	}
-	dir := repository(f, grove())
+	dir := repository(f, ignoreTree())
 	f.Fuzz(func(t *testing.T, root, below string) {
 		if strings.ContainsAny(root+below, "\x00") || len(root)+len(below) > 2000 {
 			t.Skip()
@@ -149,7 +151,7 @@ func TestWhatIsIgnoredIsToldAndCanBeHad(t *testing.T) {
 		".gitignore": "out/\n*.log\n", ".git/info/exclude": "*.tmp\n", "src/.gitignore": "!keep.log\ngen.go\n",
 		"src/a.go": "hit\n", "src/gen.go": "hit\n", "src/keep.log": "hit\n", "src/x.log": "hit\n", "src/x.tmp": "", "out/b.log": "hit\n", "out/c": "hit\n",
 	})
-	_, r := in(t, dir)
+	_, r := readRegistry(t, dir)
 	const one = "\n(1 entry that .gitignore names was left out; ignored: true includes it)"
 	several := func(n int) string {
 		return fmt.Sprintf("\n(%d entries that .gitignore names were left out; ignored: true includes them)", n)
@@ -190,7 +192,7 @@ func TestHostileGitignore(t *testing.T) {
 	}
 	link(t, filepath.Join(outside, "rules"), filepath.Join(dir, "out/.gitignore"))
 	link(t, ".gitignore", filepath.Join(dir, "loop/.gitignore"))
-	_, r := in(t, dir)
+	_, r := readRegistry(t, dir)
 	got := call(t, r, "find", `{"pattern":"x"}`)
 	if want := "bytes/x\ndir/x\nlong/x\nloop/x\n(1 .gitignore was too long to be heeded)"; got != want {
 		t.Error(got)

@@ -55,8 +55,10 @@ func ls(ctx context.Context, tc *toolbox.Context, in lsInput) (*toolbox.Result, 
 	var rules *ignores
 	if !in.Ignored {
 		rules = newIgnores(ctx, tc, dir.name)
-		defer rules.within(dir.name, list)()
-		list = slices.DeleteFunc(list, func(e fs.DirEntry) bool { return rules.has(join(dir.name, e.Name()), e.IsDir()) })
+		defer rules.enterDir(dir.name, list)()
+		list = slices.DeleteFunc(list, func(e fs.DirEntry) bool {
+			return rules.isIgnored(join(dir.name, e.Name()), e.IsDir())
+		})
 	}
 	ignored := all - len(list)
 	p.list(list, valueOr(in.Limit, lsLimit), in.Hidden == nil || *in.Hidden)
@@ -84,7 +86,7 @@ func (p *page) list(list []fs.DirEntry, limit int, hidden bool) {
 	if shown < len(list) {
 		p.note("%d of %d entries; use find to narrow it", shown, len(list))
 	}
-	p.count(all-len(list), "hidden entry is not shown", "hidden entries are not shown")
+	p.noteCount(all-len(list), "hidden entry is not shown", "hidden entries are not shown")
 }
 
 // rank orders directories before other entries.

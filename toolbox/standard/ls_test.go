@@ -17,7 +17,7 @@ func TestLs(t *testing.T) {
 		"b": "12345", "a": "", "zoo/x": "", ".git/config": "", ".env": "SECRET=1", "empty/": "",
 	})
 	link(t, "b", filepath.Join(dir, "link"))
-	_, r := in(t, dir)
+	_, r := readRegistry(t, dir)
 	all := ".git/\nempty/\nzoo/\n.env\t8\na\t0\nb\t5\nlink@"
 	tests := []struct{ name, input, want string }{
 		{"here", `{}`, all},
@@ -50,19 +50,21 @@ func TestLsShowsHostileNamesOnOneLine(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	_, r := in(t, dir)
-	want := `"\x1b[31mred"` + "\t0\n" + `"a\nb\t9"` + "\t0\n" + `"inv\xff"` + "\t0\nplain ü\t0\n" + `"right\u202eleft"` + "\t0"
+	_, r := readRegistry(t, dir)
+	want := `"\x1b[31mred"` + "\t0\n" + `"a\nb\t9"` + "\t0\n" + `"inv\xff"` + "\t0\nplain ü\t0\n" +
+		`"right\u202eleft"` + "\t0"
 	if diff := cmp.Diff(want, call(t, r, "ls", ``)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestLsKeepsWithinTheBudget(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{}
 	for i := range 2000 {
 		files[fmt.Sprintf("file%04d", i)] = ""
 	}
-	tc, r := in(t, tree(t, files))
+	tc, r := readRegistry(t, tree(t, files))
 	got := call(t, r, "ls", ``)
 	if !strings.HasSuffix(got, "\nfile0499\t0\n(500 of 2000 entries; use find to narrow it)") {
 		t.Error(got[len(got)-100:])

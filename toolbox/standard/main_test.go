@@ -49,8 +49,8 @@ func tree(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// in returns a context for dir, and a registry with the reading tools over it.
-func in(t testing.TB, dir string) (*toolbox.Context, *toolbox.Registry) {
+// readRegistry returns a context for dir, and a registry with the reading tools over it.
+func readRegistry(t testing.TB, dir string) (*toolbox.Context, *toolbox.Registry) {
 	t.Helper()
 	tc, err := toolbox.NewContext(dir)
 	if err != nil {
@@ -61,23 +61,23 @@ func in(t testing.TB, dir string) (*toolbox.Context, *toolbox.Registry) {
 	return tc, r
 }
 
-// deckOf returns a deck that is closed when the test ends.
-func deckOf(t testing.TB) *standard.Deck {
+// newDeck returns a deck that is closed when the test ends.
+func newDeck(t testing.TB) *standard.Deck {
 	t.Helper()
 	deck := standard.New(nil)
 	t.Cleanup(deck.Close)
 	return deck
 }
 
-// sessionIn returns a registry with all tools over dir.
-func sessionIn(t testing.TB, dir string) *toolbox.Registry {
+// fullRegistry returns a registry with all tools over dir.
+func fullRegistry(t testing.TB, dir string) *toolbox.Registry {
 	t.Helper()
 	tc, err := toolbox.NewContext(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := toolbox.NewRegistry(tc)
-	r.Add(deckOf(t).Tools()...)
+	r.Add(newDeck(t).Tools()...)
 	return r
 }
 
@@ -98,11 +98,11 @@ func call(t testing.TB, r *toolbox.Registry, name, input string) string {
 // cancelled is a context that ends after a number of checks.
 type cancelled struct {
 	context.Context
-	looks int
+	checks int
 }
 
 func (c *cancelled) Err() error {
-	if c.looks--; c.looks < 0 {
+	if c.checks--; c.checks < 0 {
 		return context.Canceled
 	}
 	return nil
@@ -111,10 +111,10 @@ func (c *cancelled) Err() error {
 // endsWith checks that a tool ends with its context at any point of its run.
 func endsWith(t *testing.T, r *toolbox.Registry, most int, name, input string) {
 	t.Helper()
-	for looks := range most {
-		_, err := r.Do(&cancelled{t.Context(), looks}, toolbox.Call{Name: name, Input: json.RawMessage(input)})
+	for checks := range most {
+		_, err := r.Do(&cancelled{t.Context(), checks}, toolbox.Call{Name: name, Input: json.RawMessage(input)})
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("after %d looks at the context: %v", looks, err)
+			t.Errorf("after %d looks at the context: %v", checks, err)
 		}
 	}
 }
@@ -139,11 +139,11 @@ func session(dir string) {
 	r := toolbox.NewRegistry(tc)
 	r.Add(standard.New(nil).Tools()...)
 	const stubborn = `trap '' TERM HUP INT; sleep 1000 & echo $$ $!; while :; do sleep 1000; done`
-	told := make(chan string)
+	printed := make(chan string)
 	go r.Do(context.Background(), toolbox.Call{
 		Name:     "bash",
 		Input:    json.RawMessage(`{"command":` + strconv.Quote(stubborn) + `}`),
-		Progress: func(p toolbox.Progress) { told <- p.Message },
+		Progress: func(p toolbox.Progress) { printed <- p.Message },
 	})
 	result, err := r.Do(context.Background(), toolbox.Call{
 		Name:  "process",
@@ -153,7 +153,8 @@ func session(dir string) {
 		panic(err)
 	}
 	line, _, _ := strings.Cut(*result.Blocks()[0].Text, "\n")
-	if _, err := exec.LookPath("setsid"); err == nil && runtime.GOOS == "linux" { // processes that left their session end too
+	if _, err := exec.LookPath("setsid"); err == nil &&
+		runtime.GOOS == "linux" { // processes that left their session end too
 		stray, err := r.Do(context.Background(), toolbox.Call{Name: "bash", Input: json.RawMessage(
 			`{"command":"setsid -f sh -c 'echo $$ >&3; exec sleep 1000 3>&-' 3>pid >/dev/null 2>&1; until [ -s pid ]; do sleep 0.01; done; cat pid"}`)})
 		if err != nil {
@@ -161,7 +162,7 @@ func session(dir string) {
 		}
 		line += " " + *stray.Blocks()[0].Text
 	}
-	fmt.Println(line, <-told)
+	fmt.Println(line, <-printed)
 	_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed, or its parent dies
 	os.Exit(1)
 }

@@ -11,8 +11,8 @@ const (
 	// maxNearest is the number of lines that are shown for a missing text, and nearestWidth the number of bytes of
 	// each line.
 	maxNearest, nearestWidth = 10, 200
-	// leastLike is the minimum likeness of two lines, where 1 means equal.
-	leastLike = 0.5
+	// minSimilarity is the minimum similarity of two lines, where 1 means equal.
+	minSimilarity = 0.5
 )
 
 // nearestLines returns the lines of s that are most like old, which is not in s. It compares the longest line of
@@ -28,11 +28,11 @@ func nearestLines(s, old string) string {
 			longest = i
 		}
 	}
-	nearest, best := -1, leastLike
-	pairs := likeness{}
+	nearest, best := -1, minSimilarity
+	pairs := similarity{}
 	eachPair(wanted[longest], func(pair [2]byte) { pairs[pair] = 0 })
 	for i, row := range rows {
-		if score := pairs.of(row, i+1); score > best {
+		if score := pairs.score(row, i+1); score > best {
 			nearest, best = i, score
 		}
 	}
@@ -59,11 +59,11 @@ func isNumbered(rows []string) bool {
 	return true
 }
 
-// likeness compares lines with one line by the pairs of neighbouring bytes that they share, ignoring white space.
-type likeness map[[2]byte]int // the last line that had the pair
+// similarity compares lines with one line by the pairs of neighbouring bytes that they share, ignoring white space.
+type similarity map[[2]byte]int // the last line that had the pair
 
-// of returns the likeness of line number n, at most 1.
-func (l likeness) of(line string, n int) float64 {
+// score returns the similarity of line number n, at most 1.
+func (l similarity) score(line string, n int) float64 {
 	shared, all := 0, len(l)
 	eachPair(line, func(pair [2]byte) {
 		last, ok := l[pair]

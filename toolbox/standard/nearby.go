@@ -19,24 +19,24 @@ const (
 // suggestions returns existing names that the caller may have meant. It finds the first element of
 // name that does not exist, and similar names in that directory.
 func suggestions(tc *toolbox.Context, name string) []string {
-	parent, wrong, rest := ".", "", name
+	parent, missing, rest := ".", "", name
 	for rest != "" {
-		wrong, rest, _ = strings.Cut(rest, "/")
-		if _, err := tc.FS.Stat(join(parent, wrong)); err != nil {
+		missing, rest, _ = strings.Cut(rest, "/")
+		if _, err := tc.FS.Stat(join(parent, missing)); err != nil {
 			break
 		}
-		parent = join(parent, wrong)
+		parent = join(parent, missing)
 	}
-	near := similarNames(tc, parent, wrong)
-	for i, n := range near {
-		near[i] = join(parent, n)
-		if whole := path.Join(near[i], rest); rest != "" {
+	similar := similarNames(tc, parent, missing)
+	for i, n := range similar {
+		similar[i] = join(parent, n)
+		if whole := path.Join(similar[i], rest); rest != "" {
 			if _, err := tc.FS.Stat(whole); err == nil {
-				near[i] = whole
+				similar[i] = whole
 			}
 		}
 	}
-	return near
+	return similar
 }
 
 // similarNames returns the names in dir that resemble name, the nearest first.

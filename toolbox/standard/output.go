@@ -21,18 +21,18 @@ type page struct {
 }
 
 const (
-	// forNotes is the number of bytes of the budget that are reserved for notes.
-	forNotes = 1024
+	// notesReserve is the number of bytes of the budget that are reserved for notes.
+	notesReserve = 1024
 	// maxShownName is the maximum number of bytes of a name that are shown. It equals the longest path on
 	// Linux.
 	maxShownName = 4096
-	// leastRoom is the room of a page under the smallest budget. It is enough for some line.
-	leastRoom = 512
+	// minRoom is the room of a page under the smallest budget. It is enough for some line.
+	minRoom = 512
 )
 
 func newPage(tc *toolbox.Context) *page {
 	limit := tc.Limit()
-	return &page{room: max(leastRoom, limit-min(forNotes, limit/4))}
+	return &page{room: max(minRoom, limit-min(notesReserve, limit/4))}
 }
 
 // add appends a line, or several lines together. After text has not fit once, no further text is added.
@@ -50,15 +50,15 @@ func (p *page) note(format string, args ...any) {
 	p.notes = append(p.notes, "("+fmt.Sprintf(format, args...)+")\n")
 }
 
-// count adds a note about n things, if n is not 0.
-func (p *page) count(n int, one, several string) {
+// noteCount adds a note about n things, if n is not 0.
+func (p *page) noteCount(n int, one, several string) {
 	if n > 0 {
-		p.note("%s", counted(n, one, several))
+		p.note("%s", pluralize(n, one, several))
 	}
 }
 
-// counted returns a number with its noun.
-func counted(n int, one, several string) string {
+// pluralize returns a number with its noun.
+func pluralize(n int, one, several string) string {
 	if n == 1 {
 		return "1 " + one
 	}
@@ -75,8 +75,8 @@ func textResult(format string, args ...any) *toolbox.Result {
 	return toolbox.NewResult(toolbox.Text(fmt.Sprintf(format, args...)))
 }
 
-// matches adds a note with the number of shown and found things. Beyond most, things were not counted.
-func (p *page) matches(shown, found, most int, things, narrow string) {
+// noteMatches adds a note with the number of shown and found things. Beyond most, things were not counted.
+func (p *page) noteMatches(shown, found, most int, things, narrow string) {
 	switch {
 	case found == 0:
 		p.note("nothing matches")

@@ -30,8 +30,9 @@ type processInput struct {
 func (s *processes) tool() toolbox.Tool {
 	return define("process",
 		"Run commands that go on while you do other things: servers, watchers, long builds. "+
-			"start runs a command line and gives its id; poll gives what it has written since the last poll (of much the beginning and the end), "+
-			"and with wait waits for that; stop ends it with all that it has started; list shows all. "+
+			"start runs a command line and gives its id; poll gives what it has written since the last poll "+
+			"(of much the beginning and the end), and with wait waits for that; "+
+			"stop ends it with all that it has started; list shows all. "+
 			"Processes have no input, and end with the session. Use bash for commands that end by themselves.",
 		s.run)
 }
@@ -40,7 +41,7 @@ func (s *processes) run(ctx context.Context, tc *toolbox.Context, in processInpu
 	if in.Action == "list" {
 		return s.list(tc), nil
 	}
-	p, err := s.named(tc, in)
+	p, err := s.processOf(tc, in)
 	if err != nil {
 		return nil, err
 	}
@@ -55,11 +56,11 @@ func (s *processes) run(ctx context.Context, tc *toolbox.Context, in processInpu
 	if err != nil {
 		return nil, err
 	}
-	return p.news(tc), nil
+	return p.takeOutput(tc), nil
 }
 
-// named returns the process of a call. For start it starts the process.
-func (s *processes) named(tc *toolbox.Context, in processInput) (*process, error) {
+// processOf returns the process of a call. For start it starts the process.
+func (s *processes) processOf(tc *toolbox.Context, in processInput) (*process, error) {
 	if in.Action != "start" {
 		return s.find(in.ID)
 	}
@@ -93,8 +94,8 @@ func (s *processes) list(tc *toolbox.Context) *toolbox.Result {
 	return shown.result()
 }
 
-// news returns the output of a process since the last call, and its state.
-func (p *process) news(tc *toolbox.Context) *toolbox.Result {
+// takeOutput returns the output of a process since the last call, and its state.
+func (p *process) takeOutput(tc *toolbox.Context) *toolbox.Result {
 	state := p.state() // before the output, which is complete once the process has ended
 	p.mu.Lock()
 	output, total := p.out.take(newPage(tc).room)

@@ -31,18 +31,18 @@ func isAlive(t testing.TB, pid string) bool {
 	return err == nil && !bytes.HasPrefix(bytes.TrimSpace(state), []byte("Z"))
 }
 
-// timeless returns a result without its times.
-func timeless(s string) string {
+// withoutTimes returns a result without its times.
+func withoutTimes(s string) string {
 	return regexp.MustCompile(`(for|after) \d+s`).ReplaceAllString(s, "$1 …")
 }
 
 func TestProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := sessionIn(t, dir)
+	r := fullRegistry(t, dir)
 	step := func(input, want string) {
 		t.Helper()
-		if got := timeless(call(t, r, "process", input)); got != want {
+		if got := withoutTimes(call(t, r, "process", input)); got != want {
 			t.Errorf("%s: %q, want %q", input, got, want)
 		}
 	}
@@ -54,11 +54,14 @@ func TestProcess(t *testing.T) {
 	step(`{"action":"poll","id":"p1"}`, "(no output)\n(p1: running for …)")
 	write(t, filepath.Join(dir, "go"))
 	step(`{"action":"poll","id":"p1","wait":60}`, "two\n(p1: running for …)")
-	step(bashInput(t, `exec sleep 1000`, map[string]any{"action": "start", "wait": 0, "dir": "."}), "(no output)\n(p2: running for …)")
-	if got := timeless(call(t, r, "process", `{"action":"list"}`)); !strings.Contains(got, "p1\trunning for …\t"+command+"\np2\t") {
+	step(bashInput(t, `exec sleep 1000`, map[string]any{"action": "start", "wait": 0, "dir": "."}),
+		"(no output)\n(p2: running for …)")
+	if got := withoutTimes(call(t, r, "process", `{"action":"list"}`)); !strings.Contains(got,
+		"p1\trunning for …\t"+command+"\np2\t") {
 		t.Error(got)
 	}
-	if got := timeless(call(t, r, "process", `{"action":"stop","id":"p1"}`)); got != "(no output)\n(p1: stopped after …)" {
+	if got := withoutTimes(call(t, r, "process", `{"action":"stop","id":"p1"}`)); got !=
+		"(no output)\n(p1: stopped after …)" {
 		t.Error(got)
 	}
 	step(`{"action":"stop","id":"p1"}`, "(no output)\n(p1: stopped after …)")
@@ -67,11 +70,12 @@ func TestProcess(t *testing.T) {
 
 func TestProcessSaysHowItEnded(t *testing.T) {
 	t.Parallel()
-	r := sessionIn(t, t.TempDir())
-	call(t, r, "process", bashInput(t, `printf 'a\342\200'; sleep 0.05; printf '\246\n'; exit 7`, map[string]any{"action": "start", "wait": 0}))
+	r := fullRegistry(t, t.TempDir())
+	call(t, r, "process", bashInput(t, `printf 'a\342\200'; sleep 0.05; printf '\246\n'; exit 7`,
+		map[string]any{"action": "start", "wait": 0}))
 	var all strings.Builder
 	for {
-		got := timeless(call(t, r, "process", `{"action":"poll","id":"p1","wait":60}`))
+		got := withoutTimes(call(t, r, "process", `{"action":"poll","id":"p1","wait":60}`))
 		output, note, _ := strings.Cut(got, "\n(p1: ")
 		all.WriteString(strings.TrimPrefix(output, "(no output)"))
 		if note == "ended after …, exit status 7)" {
@@ -88,9 +92,9 @@ func TestProcessSaysHowItEnded(t *testing.T) {
 
 // gated is a shell with commands that run until they are released or stopped.
 type gated struct {
-	letGo chan struct{}
-	mu    sync.Mutex
-	ended int
+	release chan struct{}
+	mu      sync.Mutex
+	ended   int
 }
 
 func (g *gated) Run(ctx context.Context, c toolbox.Command) (int, error) {
@@ -100,7 +104,7 @@ func (g *gated) Run(ctx context.Context, c toolbox.Command) (int, error) {
 		g.ended++
 	}()
 	select {
-	case <-g.letGo:
+	case <-g.release:
 		return 0, nil
 	case <-ctx.Done():
 		return 143, ctx.Err()
@@ -109,17 +113,18 @@ func (g *gated) Run(ctx context.Context, c toolbox.Command) (int, error) {
 
 func TestProcessesAreBounded(t *testing.T) {
 	t.Parallel()
-	shell := &gated{letGo: make(chan struct{})}
+	shell := &gated{release: make(chan struct{})}
 	r := toolbox.NewRegistry(&toolbox.Context{Shell: shell})
 	deck := standard.New(nil)
 	r.Add(deck.Tools()...)
 	start := `{"action":"start","command":"x","wait":0}`
 	for i := range 16 {
-		if got := timeless(call(t, r, "process", start)); got != fmt.Sprintf("(no output)\n(p%d: running for …)", i+1) {
+		if got := withoutTimes(call(t, r, "process", start)); got != fmt.Sprintf("(no output)\n(p%d: running for …)", i+1) {
 			t.Fatal(got)
 		}
 	}
-	if got := call(t, r, "process", start); !strings.HasPrefix(got, "error: process: 16 are running, which is the most: stop one of p1, p2,") {
+	if got := call(t, r, "process", start); !strings.HasPrefix(got,
+		"error: process: 16 are running, which is the most: stop one of p1, p2,") {
 		t.Error(got)
 	}
 	for i := range 40 {
@@ -147,8 +152,8 @@ func TestProcessesAreBounded(t *testing.T) {
 
 func TestAPollEndsWithItsCall(t *testing.T) {
 	t.Parallel()
-	r := toolbox.NewRegistry(&toolbox.Context{Shell: &gated{letGo: make(chan struct{})}})
-	r.Add(deckOf(t).Tools()...)
+	r := toolbox.NewRegistry(&toolbox.Context{Shell: &gated{release: make(chan struct{})}})
+	r.Add(newDeck(t).Tools()...)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, input := range []string{`{"action":"start","command":"x"}`, `{"action":"poll","id":"p1","wait":60}`} {
@@ -163,11 +168,13 @@ func TestAPollEndsWithItsCall(t *testing.T) {
 func TestAPollCatchesUp(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := sessionIn(t, dir)
-	call(t, r, "process", bashInput(t, `echo first; seq 1000000; touch done; exec sleep 1000`, map[string]any{"action": "start", "wait": 0}))
-	call(t, r, "bash", bashInput(t, `until [ -e done ]; do sleep 0.01; done`, nil))
+	r := fullRegistry(t, dir)
+	const printing = `until [ -e go ]; do sleep 0.01; done; echo first; seq 1000000; touch done; exec sleep 1000`
+	call(t, r, "process", bashInput(t, printing, map[string]any{"action": "start", "wait": 0}))
+	call(t, r, "bash", bashInput(t, `touch go; until [ -e done ]; do sleep 0.01; done`, nil))
 	got := call(t, r, "process", `{"action":"poll","id":"p1"}`)
-	if len(got) > toolbox.DefaultBudget || !strings.HasPrefix(got, "first\n1\n") || !strings.Contains(got, " bytes cut …\n") {
+	if len(got) > toolbox.DefaultBudget || !strings.HasPrefix(got, "first\n1\n") ||
+		!strings.Contains(got, " bytes cut …\n") {
 		t.Errorf("%d bytes: %.50s … %s", len(got), got, got[max(0, len(got)-50):])
 	}
 	for polls := 0; !strings.Contains(got, "00\n(p1: running"); polls++ { // the rest is still in the pipe
@@ -222,7 +229,8 @@ func TestCloseEndsProcesses(t *testing.T) {
 	deck := standard.New(nil)
 	r := toolbox.NewRegistry(tc)
 	r.Add(deck.Tools()...)
-	got := call(t, r, "process", bashInput(t, `trap '' TERM; sleep 1000 & echo $$ $!; while :; do sleep 1000; done`, map[string]any{"action": "start", "wait": 60}))
+	got := call(t, r, "process", bashInput(t, `trap '' TERM; sleep 1000 & echo $$ $!; while :; do sleep 1000; done`,
+		map[string]any{"action": "start", "wait": 60}))
 	deck.Close()
 	line, _, _ := strings.Cut(got, "\n")
 	for _, pid := range strings.Fields(line) {

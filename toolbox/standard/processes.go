@@ -44,15 +44,15 @@ func newProcesses() *processes {
 type process struct {
 	id      string
 	command toolbox.Command
-	began   time.Time
+	started time.Time
 	cancel  context.CancelFunc // ends the command
 	strays  *proc.Strays       // processes that leave the command's session
-	out     *captured
+	out     *outputBuffer
 	done    chan struct{}
 
-	lasted time.Duration // these are set before done is closed
-	exit   int
-	err    error
+	duration time.Duration // these are set before done is closed
+	exit     int
+	err      error
 
 	mu   sync.Mutex
 	seen int // number of bytes of the output already taken
@@ -65,11 +65,14 @@ func (s *processes) start(tc *toolbox.Context, c toolbox.Command) (*process, err
 	if s.ctx.Err() != nil {
 		return nil, errors.New("the session is over")
 	}
-	if running := s.forget(); len(running) >= maxRunning {
+	if running := s.dropEnded(); len(running) >= maxRunning {
 		return nil, fmt.Errorf("%d are running, which is the most: stop one of %s", len(running), strings.Join(running, ", "))
 	}
 	s.started++
-	p := &process{id: fmt.Sprintf("p%d", s.started), command: c, began: time.Now(), out: newCaptured(tc), done: make(chan struct{}), strays: proc.NewStrays()}
+	p := &process{
+		id: fmt.Sprintf("p%d", s.started), command: c, started: time.Now(),
+		out: newOutputBuffer(tc), done: make(chan struct{}), strays: proc.NewStrays(),
+	}
 	s.strays = append(s.strays, p.strays)
 	p.command.Stdout, p.command.Stderr = p.out, p.out
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -86,11 +89,11 @@ func (p *process) run(ctx context.Context, shell toolbox.Shell) {
 	if ctx.Err() != nil { // it was stopped: end all processes that it started
 		p.strays.End(0)
 	}
-	p.lasted = time.Since(p.began)
+	p.duration = time.Since(p.started)
 }
 
-// forget drops the oldest ended processes, and returns the ids of the running ones.
-func (s *processes) forget() (running []string) {
+// dropEnded drops the oldest ended processes, and returns the ids of the running ones.
+func (s *processes) dropEnded() (running []string) {
 	ended := 0
 	for _, p := range s.all {
 		if p.isRunning() {
@@ -138,13 +141,13 @@ func (s *processes) close() {
 		<-p.done
 	}
 	s.mu.Lock()
-	left := s.strays
+	strays := s.strays
 	s.mu.Unlock()
-	var leaving sync.WaitGroup
-	for _, each := range left {
-		leaving.Go(func() { each.End(0) })
+	var ending sync.WaitGroup
+	for _, stray := range strays {
+		ending.Go(func() { stray.End(0) })
 	}
-	leaving.Wait()
+	ending.Wait()
 }
 
 func (p *process) isRunning() bool {
@@ -165,13 +168,13 @@ func (p *process) failed() bool {
 func (p *process) state() string {
 	switch {
 	case p.isRunning():
-		return fmt.Sprintf("running for %v", time.Since(p.began).Round(time.Second))
+		return fmt.Sprintf("running for %v", time.Since(p.started).Round(time.Second))
 	case p.failed():
 		return p.err.Error()
 	case p.err != nil:
-		return fmt.Sprintf("stopped after %v", p.lasted.Round(time.Second))
+		return fmt.Sprintf("stopped after %v", p.duration.Round(time.Second))
 	}
-	return fmt.Sprintf("ended after %v, exit status %d", p.lasted.Round(time.Second), p.exit)
+	return fmt.Sprintf("ended after %v, exit status %d", p.duration.Round(time.Second), p.exit)
 }
 
 // wait waits until there is new output, the process ends, or most has passed.
@@ -179,15 +182,15 @@ func (p *process) wait(ctx context.Context, most time.Duration) error {
 	if most == 0 {
 		return nil
 	}
-	late := time.NewTimer(most)
-	defer late.Stop()
+	timeout := time.NewTimer(most)
+	defer timeout.Stop()
 	p.mu.Lock()
-	news := p.out.after(p.seen)
+	changed := p.out.changedSince(p.seen)
 	p.mu.Unlock()
 	select {
 	case <-p.done:
-	case <-news:
-	case <-late.C:
+	case <-changed:
+	case <-timeout.C:
 	case <-ctx.Done():
 		return ctx.Err()
 	}

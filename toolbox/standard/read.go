@@ -58,9 +58,9 @@ func runRead(ctx context.Context, tc *toolbox.Context, in readInput) (*toolbox.R
 		return nil, fmt.Errorf("%s is a directory: use ls to see what is in it", show(file.name))
 	}
 	all := sha256.New()
-	r := &reading{page: newPage(tc), offset: valueOr(in.Offset, 1), limit: valueOr(in.Limit, readLines)}
+	r := &readRun{page: newPage(tc), offset: valueOr(in.Offset, 1), limit: valueOr(in.Limit, readLines)}
 	r.lines = &lines{bufio.NewReaderSize(ctxReader{ctx, io.TeeReader(file, all)}, 64<<10)}
-	head, err := r.lines.Peek(sniffed)
+	head, err := r.lines.Peek(sniffSize)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, explain(tc, file.name, err)
 	}
@@ -80,8 +80,8 @@ func runRead(ctx context.Context, tc *toolbox.Context, in readInput) (*toolbox.R
 	return r.page.result(), nil
 }
 
-// reading is one run of the tool.
-type reading struct {
+// readRun is one run of the tool.
+type readRun struct {
 	offset, limit int
 	lines         *lines
 	page          *page
@@ -92,7 +92,7 @@ type reading struct {
 }
 
 // show puts the requested lines on the page, and adds notes about the others.
-func (r *reading) show() error {
+func (r *readRun) show() error {
 	skipped, err := r.lines.skip(r.offset-1, math.MaxInt64)
 	if err == nil && r.offset > 1 {
 		_, err = r.lines.Peek(1)
@@ -120,7 +120,7 @@ func (r *reading) show() error {
 }
 
 // rest counts the lines of the file. more reports whether there are further lines.
-func (r *reading) rest() (total int, more bool, err error) {
+func (r *readRun) rest() (total int, more bool, err error) {
 	total = r.last
 	if r.page.full {
 		total++ // the line that did not fit
@@ -130,7 +130,7 @@ func (r *reading) rest() (total int, more bool, err error) {
 }
 
 // text returns one line in the form in which it is shown.
-func (r *reading) text(line []byte, cut int) string {
+func (r *readRun) text(line []byte, cut int) string {
 	if cut == 0 && bytes.HasSuffix(line, []byte("\r")) {
 		line, r.crlf = line[:len(line)-1], true
 	}
@@ -145,7 +145,7 @@ func (r *reading) text(line []byte, cut int) string {
 	return text
 }
 
-func (r *reading) notes(total int, more bool) {
+func (r *readRun) notes(total int, more bool) {
 	switch {
 	case total == 0:
 		r.page.note("the file is empty")

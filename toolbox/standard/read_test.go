@@ -29,6 +29,7 @@ func lines(n int) string {
 }
 
 func TestRead(t *testing.T) {
+	t.Parallel()
 	dir := tree(t, map[string]string{
 		"five":      lines(5),
 		"many":      lines(2500),
@@ -43,7 +44,7 @@ func TestRead(t *testing.T) {
 		"utf16":     "\xff\xfea\x00b\x00",
 		"sub/deep":  "x\n",
 	})
-	_, r := in(t, dir)
+	_, r := readRegistry(t, dir)
 	tests := []struct{ name, input, want string }{
 		{"a file", `{"path":"five"}`, numbered(1, 5)},
 		{"an absolute path", fmt.Sprintf(`{"path":%q}`, filepath.Join(dir, "five")), numbered(1, 5)},
@@ -85,7 +86,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestReadOffersNamesThatAreNear(t *testing.T) {
-	_, r := in(t, tree(t, map[string]string{
+	_, r := readRegistry(t, tree(t, map[string]string{
 		"README.md": "", "src/main.go": "", "src/main_test.go": "", "docs/guide/": "", "xyz": "",
 	}))
 	tests := []struct{ path, want string }{
@@ -108,7 +109,7 @@ func TestReadOffersNamesThatAreNear(t *testing.T) {
 func TestReadKeepsWithinTheBudget(t *testing.T) {
 	dir := tree(t, map[string]string{"many": lines(5000), "wide": strings.Repeat("x", 1<<20)})
 	for _, budget := range []int{1, 700, 4000, 0} {
-		tc, _ := in(t, dir)
+		tc, _ := readRegistry(t, dir)
 		tc.Budget = budget
 		r := toolbox.NewRegistry(tc)
 		r.Add(standard.Read())
@@ -118,13 +119,16 @@ func TestReadKeepsWithinTheBudget(t *testing.T) {
 		}
 		var first, last, total, next int
 		note := got[strings.LastIndex(got, "\n")+1:]
-		if _, err := fmt.Sscanf(note, "(lines %d to %d of %d; go on with offset %d)", &first, &last, &total, &next); err != nil || total != 5000 || next != last+1 {
+		const format = "(lines %d to %d of %d; go on with offset %d)"
+		_, err := fmt.Sscanf(note, format, &first, &last, &total, &next)
+		if err != nil || total != 5000 || next != last+1 {
 			t.Fatalf("budget %d: %q, %v", budget, note, err)
 		}
 		if want := numbered(1, last); !strings.HasPrefix(got, want+"\n(") {
 			t.Errorf("budget %d: not lines 1 to %d", budget, last)
 		}
-		if got := call(t, r, "read", `{"path":"wide"}`); !strings.HasPrefix(got, "1\txxx") || !strings.HasSuffix(got, " bytes…") {
+		if got := call(t, r, "read", `{"path":"wide"}`); !strings.HasPrefix(got, "1\txxx") ||
+			!strings.HasSuffix(got, " bytes…") {
 			t.Errorf("budget %d: %.100s", budget, got)
 		}
 	}
@@ -132,7 +136,7 @@ func TestReadKeepsWithinTheBudget(t *testing.T) {
 
 func TestReadMarksWhatWasShown(t *testing.T) {
 	files := map[string]string{"a": "x\n", "many": lines(5000), "bom": "\uFEFFx\r\ny", "empty": ""}
-	tc, r := in(t, tree(t, files))
+	tc, r := readRegistry(t, tree(t, files))
 	for name, content := range files {
 		call(t, r, "read", fmt.Sprintf(`{"path":"./%s","limit":1}`, name))
 		if ever, same := tc.WasRead(name, []byte(content)); !ever || !same {
@@ -142,7 +146,7 @@ func TestReadMarksWhatWasShown(t *testing.T) {
 }
 
 func TestReadMarksNothingThatWasNotShown(t *testing.T) {
-	tc, r := in(t, tree(t, map[string]string{"a": "x\n", "b": "\x00"}))
+	tc, r := readRegistry(t, tree(t, map[string]string{"a": "x\n", "b": "\x00"}))
 	call(t, r, "read", `{"path":"b"}`)
 	call(t, r, "read", `{"path":"a","offset":5}`)
 	call(t, r, "grep", `{"path":"a","pattern":"x"}`)
@@ -154,6 +158,7 @@ func TestReadMarksNothingThatWasNotShown(t *testing.T) {
 }
 
 func TestReadDoesNotCountForEver(t *testing.T) {
+	t.Parallel()
 	dir := tree(t, nil)
 	file, err := os.Create(filepath.Join(dir, "large"))
 	if err != nil {
@@ -166,7 +171,7 @@ func TestReadDoesNotCountForEver(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, r := in(t, dir)
+	_, r := readRegistry(t, dir)
 	got := call(t, r, "read", `{"path":"large","limit":1}`)
 	if want := "\n(lines 1 to 1 of more than 65; go on with offset 2)"; !strings.HasSuffix(got, want) {
 		t.Error(got[len(got)-100:])
@@ -174,6 +179,7 @@ func TestReadDoesNotCountForEver(t *testing.T) {
 }
 
 func TestReadEndsWithItsContext(t *testing.T) {
-	_, r := in(t, tree(t, map[string]string{"a": strings.Repeat("x\n", 1<<20)}))
+	t.Parallel()
+	_, r := readRegistry(t, tree(t, map[string]string{"a": strings.Repeat("x\n", 1<<20)}))
 	endsWith(t, r, 6, "read", `{"path":"a","limit":100000000}`)
 }

@@ -11,43 +11,43 @@ import (
 
 // search finds matching lines in a series of texts and puts them on a page.
 type search struct {
-	ctx    context.Context
-	expr   *regexp.Regexp
-	prefix []byte // the beginning of every match
-	around int
-	limit  int
-	page   *page
+	ctx          context.Context
+	expr         *regexp.Regexp
+	prefix       []byte // the beginning of every match
+	contextLines int
+	limit        int
+	page         *page
 
 	found, shown int
 }
 
-func newSearch(ctx context.Context, expr *regexp.Regexp, around, limit int, p *page) *search {
+func newSearch(ctx context.Context, expr *regexp.Regexp, contextLines, limit int, p *page) *search {
 	prefix, _ := expr.LiteralPrefix()
-	return &search{ctx: ctx, expr: expr, prefix: []byte(prefix), around: around, limit: limit, page: p}
+	return &search{ctx: ctx, expr: expr, prefix: []byte(prefix), contextLines: contextLines, limit: limit, page: p}
 }
 
 const (
-	// lookEvery is the number of bytes searched between two checks of the context. A large
+	// checkInterval is the number of bytes searched between two checks of the context. A large
 	// expression takes a tenth of a millisecond for each byte.
-	lookEvery = 4 << 10
+	checkInterval = 4 << 10
 )
 
 // find returns the first match in a line. In a long line, it stops when the context ends.
 func (s *search) find(row []byte) []int {
-	if len(row) <= lookEvery {
+	if len(row) <= checkInterval {
 		return s.expr.FindIndex(row)
 	}
-	return s.expr.FindReaderIndex(&ending{ctx: s.ctx, row: row})
+	return s.expr.FindReaderIndex(&contextRuneReader{ctx: s.ctx, row: row})
 }
 
-// ending reads the runes of a line, and ends early when the context does.
-type ending struct {
+// contextRuneReader reads the runes of a line, and ends early when the context does.
+type contextRuneReader struct {
 	ctx context.Context
 	row []byte
 	n   int
 }
 
-func (e *ending) ReadRune() (rune, int, error) {
+func (e *contextRuneReader) ReadRune() (rune, int, error) {
 	if e.n++; len(e.row) == 0 || e.n%256 == 0 && e.ctx.Err() != nil {
 		return 0, 0, io.EOF
 	}
@@ -57,32 +57,32 @@ func (e *ending) ReadRune() (rune, int, error) {
 }
 
 // text searches data and lists its matches under name. The error is the context's error or
-// errEnough.
+// errWalkLimit.
 func (s *search) text(name string, data []byte) error {
 	if !bytes.Contains(data, s.prefix) {
 		return nil
 	}
-	part := &filePart{name: name, page: s.page, around: s.around}
+	part := &filePart{name: name, page: s.page, contextLines: s.contextLines}
 	since := 0
 	for n := 1; len(data) > 0; n++ {
 		var row []byte
 		row, data, _ = bytes.Cut(data, []byte("\n"))
 		row = bytes.TrimSuffix(row, []byte("\r"))
 		at := s.find(row)
-		if since += len(row) + 1; since > lookEvery {
+		if since += len(row) + 1; since > checkInterval {
 			if since = 0; s.ctx.Err() != nil {
 				return s.ctx.Err()
 			}
 		}
 		if at == nil {
-			part.pass(n, row)
+			part.skip(n, row)
 			continue
 		}
 		if s.found++; s.found > grepCount {
-			return errEnough
+			return errWalkLimit
 		}
 		if s.shown == s.limit || !part.match(n, row, at[0]) {
-			part.pass(n, row)
+			part.skip(n, row)
 			continue
 		}
 		s.shown++
@@ -92,13 +92,13 @@ func (s *search) text(name string, data []byte) error {
 
 // filePart is one file's part of the page. It takes the lines in order.
 type filePart struct {
-	name   string
-	page   *page
-	around int
+	name         string
+	page         *page
+	contextLines int
 
-	before [][]byte // the last lines that are not on the page
-	due    int      // number of lines still to show after the last match
-	last   int      // the last line on the page, 0 if there is none
+	before    [][]byte // the last lines that are not on the page
+	remaining int      // number of lines still to show after the last match
+	last      int      // the last line on the page, 0 if there is none
 }
 
 // match shows line n, which matches at the byte at, and the lines before it.
@@ -116,18 +116,18 @@ func (s *filePart) match(n int, row []byte, at int) bool {
 	for i, row := range s.before {
 		s.show(first+i, "-", row, 0)
 	}
-	s.before, s.due = s.before[:0], s.around
+	s.before, s.remaining = s.before[:0], s.contextLines
 	return s.show(n, ":", row, at)
 }
 
-// pass handles line n, which does not match or is not shown as a match.
-func (s *filePart) pass(n int, row []byte) {
+// skip handles line n, which does not match or is not shown as a match.
+func (s *filePart) skip(n int, row []byte) {
 	switch {
-	case s.due > 0:
-		s.due--
+	case s.remaining > 0:
+		s.remaining--
 		s.show(n, "-", row, 0)
-	case s.around > 0:
-		if len(s.before) == s.around {
+	case s.contextLines > 0:
+		if len(s.before) == s.contextLines {
 			s.before = append(s.before[:0], s.before[1:]...)
 		}
 		s.before = append(s.before, row)

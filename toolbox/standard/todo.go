@@ -26,7 +26,8 @@ type todoTask struct {
 // tool returns the tool "todo".
 func (l *todo) tool() toolbox.Tool {
 	return define("todo",
-		"Keep the list of what is to be done, for work of several steps. Each call gives the whole list, which replaces the one before. "+
+		"Keep the list of what is to be done, for work of several steps. "+
+			"Each call gives the whole list, which replaces the one before. "+
 			"Mark a task in_progress when you begin it, one at a time, and done when it is. The user sees the list.",
 		l.run)
 }

@@ -7,8 +7,8 @@ import (
 )
 
 func TestTodo(t *testing.T) {
-	r := sessionIn(t, t.TempDir())
-	other := sessionIn(t, t.TempDir())
+	r := fullRegistry(t, t.TempDir())
+	other := fullRegistry(t, t.TempDir())
 	steps := []struct{ input, want string }{
 		{`{}`, "(the list is empty)"},
 		{

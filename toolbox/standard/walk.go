@@ -16,8 +16,8 @@ const (
 	maxLevels = 100
 )
 
-// errEnough ends a walk early. The results so far are valid.
-var errEnough = errors.New("enough")
+// errWalkLimit ends a walk early. The results so far are valid.
+var errWalkLimit = errors.New("enough")
 
 // walk is one search through a directory, with counts of the parts it left out. It follows no symlinks. It
 // skips directories of version control, node_modules and ignored entries, unless it starts in such a
@@ -32,7 +32,7 @@ type walk struct {
 	ignored    int
 	modules    int // number of directories called node_modules
 	unreadable int
-	deep       int
+	tooDeep    int
 	tooLarge   int // directories with more than maxEntries
 	stopped    bool
 }
@@ -48,8 +48,8 @@ func newWalk(
 	return w
 }
 
-// below visits all entries of the open directory called name, and all entries below them, by name.
-func (w *walk) below(name string, dir fs.File, level int) error {
+// visitDir visits all entries of the open directory called name, and all entries below them, by name.
+func (w *walk) visitDir(name string, dir fs.File, level int) error {
 	list, more, err := entries(w.ctx, dir)
 	_ = dir.Close() // before its children are opened: a tree may be deeper than the number of descriptors
 	if w.ctx.Err() != nil {
@@ -62,19 +62,19 @@ func (w *walk) below(name string, dir fs.File, level int) error {
 	if more {
 		w.tooLarge++
 	}
-	defer w.ignores.within(name, list)()
+	defer w.ignores.enterDir(name, list)()
 	for _, e := range list {
-		if err := w.one(join(name, e.Name()), e, level); err != nil {
+		if err := w.visitEntry(join(name, e.Name()), e, level); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *walk) one(name string, e fs.DirEntry, level int) error {
+func (w *walk) visitEntry(name string, e fs.DirEntry, level int) error {
 	if w.visits++; w.visits > maxVisits {
 		w.stopped = true
-		return errEnough
+		return errWalkLimit
 	}
 	if err := w.ctx.Err(); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (w *walk) one(name string, e fs.DirEntry, level int) error {
 	if e.IsDir() && w.isSkipped(e.Name()) {
 		return nil
 	}
-	if w.ignores.has(name, e.IsDir()) {
+	if w.ignores.isIgnored(name, e.IsDir()) {
 		w.ignored++
 		return nil
 	}
@@ -90,7 +90,7 @@ func (w *walk) one(name string, e fs.DirEntry, level int) error {
 		return err
 	}
 	if level >= maxLevels {
-		w.deep++
+		w.tooDeep++
 		return nil
 	}
 	dir, err := w.tc.FS.Open(name)
@@ -98,7 +98,7 @@ func (w *walk) one(name string, e fs.DirEntry, level int) error {
 		w.unreadable++
 		return nil
 	}
-	return w.below(name, dir, level+1)
+	return w.visitDir(name, dir, level+1)
 }
 
 func (w *walk) isSkipped(name string) bool {
@@ -114,12 +114,13 @@ func (w *walk) isSkipped(name string) bool {
 
 // notes adds notes about the parts that the walk left out, except directories of version control.
 func (w *walk) notes(p *page) {
-	p.count(w.modules, "node_modules was left out; give it as path to search it",
+	p.noteCount(w.modules, "node_modules was left out; give it as path to search it",
 		"directories called node_modules were left out; give one as path to search it")
 	w.ignores.notes(p, w.ignored)
-	p.count(w.unreadable, "file or directory could not be read", "files or directories could not be read")
-	p.count(w.deep, "directory is too deep to be entered", "directories are too deep to be entered")
-	p.count(w.tooLarge, "directory has too many entries to look at all", "directories have too many entries to look at all")
+	p.noteCount(w.unreadable, "file or directory could not be read", "files or directories could not be read")
+	p.noteCount(w.tooDeep, "directory is too deep to be entered", "directories are too deep to be entered")
+	p.noteCount(w.tooLarge, "directory has too many entries to look at all",
+		"directories have too many entries to look at all")
 	if w.stopped {
 		p.note("stopped after %d files and directories: give a path further down", maxVisits)
 	}

@@ -44,7 +44,7 @@ func runWrite(ctx context.Context, tc *toolbox.Context, in writeInput) (*toolbox
 	}
 	if c.isNew {
 		return textResult("%s is new: %s, %s", show(c.name),
-			counted(countLines(in.Content), "line", "lines"), counted(len(in.Content), "byte", "bytes")), nil
+			pluralize(countLines(in.Content), "line", "lines"), pluralize(len(in.Content), "byte", "bytes")), nil
 	}
 	return c.result(data), nil
 }
@@ -60,5 +60,5 @@ func (in writeInput) prepare(ctx context.Context, tc *toolbox.Context) (c *chang
 	case c.isNew:
 		return c, []byte(in.Content), nil
 	}
-	return c, newPlainText(c.old).dress(in.Content), nil
+	return c, newPlainText(c.old).encode(in.Content), nil
 }

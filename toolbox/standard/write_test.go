@@ -16,7 +16,7 @@ import (
 // withFiles returns a context for dir, and a registry with all file tools over it.
 func withFiles(t testing.TB, dir string) (*toolbox.Context, *toolbox.Registry) {
 	t.Helper()
-	tc, r := in(t, dir)
+	tc, r := readRegistry(t, dir)
 	r.Add(standard.Write(), standard.Edit())
 	return tc, r
 }
@@ -34,7 +34,7 @@ func quoted(t testing.TB, pairs ...string) string {
 	return out + "}"
 }
 
-func holds(t testing.TB, dir, name string) string {
+func checkContent(t testing.TB, dir, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 	if err != nil {
@@ -44,6 +44,7 @@ func holds(t testing.TB, dir, name string) string {
 }
 
 func TestWrite(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, path, before, content string
 		want, after                 string // "": unchanged
@@ -86,7 +87,7 @@ func TestWrite(t *testing.T) {
 			case after == "":
 				tt.after = tt.before
 			}
-			if diff := cmp.Diff(tt.after, holds(t, dir, tt.path)); diff != "" {
+			if diff := cmp.Diff(tt.after, checkContent(t, dir, tt.path)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -96,6 +97,7 @@ func TestWrite(t *testing.T) {
 // TestChangesNeedWhatWasRead checks, for both tools that change a file, that the file must have
 // been read.
 func TestChangesNeedWhatWasRead(t *testing.T) {
+	t.Parallel()
 	const unread, changed = "was not read before: read it, then change it", "has changed since it was read: read it again"
 	dir := tree(t, map[string]string{"sub/f": "one\ntwo\n"})
 	link(t, "sub/f", filepath.Join(dir, "link"))
@@ -170,7 +172,7 @@ func TestAChangeCountsAsRead(t *testing.T) {
 	call(t, r, "edit", quoted(t, "path", "f", "old", "a", "new", "b"))
 	call(t, r, "write", quoted(t, "path", "f", "content", "b\nc\n"))
 	call(t, r, "edit", quoted(t, "path", "f", "old", "c", "new", "d"))
-	if got := holds(t, dir, "f"); got != "b\nd\n" {
+	if got := checkContent(t, dir, "f"); got != "b\nd\n" {
 		t.Errorf("%q", got)
 	}
 }
@@ -191,14 +193,16 @@ func TestChangesKeepPermissions(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(dir, "run")); err != nil || info.Mode().Perm() != 0o751 {
 		t.Error(info.Mode(), err)
 	}
-	if got := call(t, r, "edit", quoted(t, "path", "fixed", "old", "a", "new", "b")); got != "error: edit: fixed is read-only" {
+	if got := call(t, r, "edit", quoted(t, "path", "fixed", "old", "a", "new", "b")); got !=
+		"error: edit: fixed is read-only" {
 		t.Error(got)
 	}
 }
 
 func TestChangesAreBounded(t *testing.T) {
 	t.Parallel()
-	dir := tree(t, map[string]string{"large": strings.Repeat("x", 8<<20) + "y", "many": strings.Repeat("a", 1<<20), "image": "\x89PNG\r\n\x1a\n\x00", "rows": strings.Repeat("\n", 300_000)})
+	dir := tree(t, map[string]string{"large": strings.Repeat("x", 8<<20) + "y", "many": strings.Repeat("a", 1<<20),
+		"image": "\x89PNG\r\n\x1a\n\x00", "rows": strings.Repeat("\n", 300_000)})
 	tc, r := withFiles(t, dir)
 	for _, name := range []string{"large", "many", "image", "rows"} {
 		call(t, r, "read", quoted(t, "path", name))
@@ -223,7 +227,8 @@ func TestChangesAreBounded(t *testing.T) {
 		name := fmt.Sprint("f", budget)
 		call(t, r, "write", quoted(t, "path", name, "content", lines(1000)))
 		got := call(t, r, "write", quoted(t, "path", name, "content", strings.Repeat(strings.Repeat("é", 5000)+"\n", 100)))
-		if len(got) > max(1024, tc.Limit()) || !strings.HasSuffix(got, " of 1103 lines of the difference; in all 100 lines are added and 1000 removed)") {
+		if len(got) > max(1024, tc.Limit()) ||
+			!strings.HasSuffix(got, " of 1103 lines of the difference; in all 100 lines are added and 1000 removed)") {
 			t.Errorf("budget %d: %d bytes, %s", budget, len(got), got[max(0, len(got)-200):])
 		}
 	}
