@@ -1,0 +1,90 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/policy"
+)
+
+// manyRules returns n rules: some name tools, some groups, some have conditions on the arguments.
+func manyRules(n int) string {
+	var b strings.Builder
+	for i := range n {
+		switch i % 5 {
+		case 0:
+			fmt.Fprintf(&b, "permit(principal in Group::\"team%d\", action, resource in Server::\"s%d\");\n", i, i)
+		case 1:
+			fmt.Fprintf(&b, "permit(principal in Group::\"dev\", action == Action::\"call\","+
+				" resource == Tool::\"github/tool%d\") when { context.args.repo like \"indus*\" };\n", i)
+		case 2:
+			fmt.Fprintf(&b, "forbid(principal, action == Action::\"call\", resource in Server::\"s%d\")"+
+				" when { resource.claims has destructive && resource.claims.destructive };\n", i)
+		case 3:
+			fmt.Fprintf(&b, "permit(principal == User::\"user%d\", action, resource);\n", i)
+		default:
+			fmt.Fprintf(&b, "forbid(principal, action == Action::\"call\", resource in Server::\"github\")"+
+				" when { context.args has force%d && context.args.force%d == true };\n", i, i)
+		}
+	}
+	b.WriteString(`permit(principal in Group::"dev", action == Action::"call", resource in Server::"github");` + "\n")
+	return b.String()
+}
+
+func BenchmarkDecide(b *testing.B) {
+	for _, n := range []int{10, 100} {
+		s, err := policy.Parse("policy.cedar", []byte(manyRules(n)))
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, tool := range []string{"create_issue", "tool1"} {
+			b.Run(fmt.Sprintf("rules=%d/tool=%s", n, tool), func(b *testing.B) {
+				r := &policy.Request{
+					Principal: policy.Principal{Name: "user:alice", Groups: []string{"dev"}}, Action: policy.Call,
+					Item:      policy.Item{Kind: policy.Tool, Server: "github", Name: tool},
+					Arguments: json.RawMessage(`{"repo": "indus", "title": "A title", "labels": ["a", "b"], "body": "text"}`),
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					if !s.Decide(r).Allowed {
+						b.Fatal("denied")
+					}
+				}
+			})
+		}
+	}
+	b.Run("scopes only", func(b *testing.B) {
+		s, err := policy.Parse("policy.cedar", []byte(`permit(principal in Group::"dev", action, resource);`))
+		if err != nil {
+			b.Fatal(err)
+		}
+		r := &policy.Request{Principal: policy.Principal{Name: "user:alice", Groups: []string{"dev"}}, Action: policy.Call,
+			Item: policy.Item{Kind: policy.Tool, Server: "github", Name: "create_issue"}}
+		b.ReportAllocs()
+		for b.Loop() {
+			s.Decide(r)
+		}
+	})
+}
+
+func BenchmarkMayList(b *testing.B) {
+	items := make([]policy.Item, 1000)
+	for i := range items {
+		items[i] = policy.Item{Kind: policy.Tool, Server: "github", Name: fmt.Sprintf("tool%d", i)}
+	}
+	for _, n := range []int{10, 100} {
+		b.Run(fmt.Sprintf("rules=%d", n), func(b *testing.B) {
+			s, err := policy.Parse("policy.cedar", []byte(manyRules(n)))
+			if err != nil {
+				b.Fatal(err)
+			}
+			r := &policy.Request{Principal: policy.Principal{Name: "user:alice", Groups: []string{"dev"}}}
+			b.ReportAllocs()
+			for b.Loop() {
+				s.MayList(r, items)
+			}
+		})
+	}
+}

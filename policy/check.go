@@ -1,0 +1,288 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cedar-policy/cedar-go/types"
+	"github.com/cedar-policy/cedar-go/x/exp/ast"
+	"github.com/cedar-policy/cedar-go/x/exp/eval"
+)
+
+// Finding is a rule that is probably not meant as it is written.
+type Finding struct {
+	Rule
+	Text string `json:"text"`
+}
+
+// String returns the finding with its place.
+func (f Finding) String() string { return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Text) }
+
+// Check returns rules that have no effect, and forbids that deny more than they seem to.
+//
+// It finds these:
+//
+//   - a rule with the same text as another
+//   - a permit, if the scope of an unconditional forbid includes its scope
+//   - a condition that is never true, or that contradicts another: one attribute is compared with two values, a range
+//     is empty, or a condition is required and excluded
+//   - a permit of the action list on tools, prompts and resources
+//   - a forbid that uses an argument without a test of its presence
+//
+// It does not find all rules that can never apply.
+func (s *Set) Check() []Finding {
+	var findings []Finding
+	for _, r := range s.rules {
+		for _, text := range s.checkRule(r) {
+			findings = append(findings, Finding{r.Rule, text})
+		}
+	}
+	return findings
+}
+
+func (s *Set) checkRule(r *rule) (texts []string) {
+	if other := s.covering(r); other != nil {
+		texts = append(texts, fmt.Sprintf("has no effect: the forbid at %s:%d always applies", other.File, other.Line))
+	}
+	if other := s.repeated(r); other != nil {
+		texts = append(texts, fmt.Sprintf("repeats the rule at %s:%d", other.File, other.Line))
+	}
+	if text := r.contradiction(); text != "" {
+		texts = append(texts, "never applies: "+text)
+	}
+	if _, only := r.ast.Action.(ast.ScopeTypeEq); only && r.permit && r.covers(List) && !r.listsServers() {
+		texts = append(texts, `has an effect on servers and views only: a tool, prompt or resource is listed if `+
+			`Action::"call", "get" or "read" is permitted`)
+	}
+	if !r.permit {
+		for _, u := range r.unguarded() {
+			parent := use{path: u.path[:len(u.path)-1]}
+			texts = append(texts, fmt.Sprintf("denies every request without %s: test it with %s has %s first", u, parent,
+				u.path[len(u.path)-1]))
+		}
+	}
+	return texts
+}
+
+// listsServers reports whether the scope can have a server or a view only.
+func (r *rule) listsServers() bool {
+	kinds := []types.EntityType{types.EntityType(Server), types.EntityType(View)}
+	switch scope := r.ast.Resource.(type) {
+	case ast.ScopeTypeEq:
+		return slices.Contains(kinds, scope.Entity.Type)
+	case ast.ScopeTypeIs:
+		return slices.Contains(kinds, scope.Type)
+	}
+	return false
+}
+
+// covering returns an unconditional forbid whose scope has the whole scope of a permit, or nil.
+func (s *Set) covering(r *rule) *rule {
+	if !r.permit {
+		return nil
+	}
+	i := slices.IndexFunc(s.rules, func(o *rule) bool {
+		return !o.permit && o.conditions == nil && isWider(o.ast.Principal, r.ast.Principal) &&
+			isWider(o.ast.Resource, r.ast.Resource) && !slices.ContainsFunc(allActions, func(a Action) bool {
+			return r.covers(a) && !o.covers(a)
+		})
+	})
+	if i < 0 {
+		return nil
+	}
+	return s.rules[i]
+}
+
+// isWider reports whether a scope surely has everything that another has.
+func isWider(a, b ast.IsScopeNode) bool {
+	if a == b {
+		return true
+	}
+	switch a := a.(type) {
+	case ast.ScopeTypeAll:
+		return true
+	case ast.ScopeTypeIs:
+		switch b := b.(type) {
+		case ast.ScopeTypeEq:
+			return b.Entity.Type == a.Type
+		case ast.ScopeTypeIsIn:
+			return b.Type == a.Type
+		}
+		return a.Type == "User" // the type of every principal
+	case ast.ScopeTypeIn:
+		switch b := b.(type) {
+		case ast.ScopeTypeEq:
+			return b.Entity == a.Entity || inServer(b.Entity, a.Entity)
+		case ast.ScopeTypeIsIn:
+			return b.Entity == a.Entity
+		}
+	case ast.ScopeTypeIsIn:
+		b, ok := b.(ast.ScopeTypeEq)
+		return ok && b.Entity.Type == a.Type && inServer(b.Entity, a.Entity)
+	}
+	return false
+}
+
+// inServer reports whether an item is in a server.
+func inServer(item, server types.EntityUID) bool {
+	return server.Type == "Server" && slices.Contains([]types.EntityType{"Tool", "Prompt", "Resource"}, item.Type) &&
+		strings.HasPrefix(string(item.ID), inID.Replace(string(server.ID))+"/")
+}
+
+// repeated returns an earlier rule with the same text, or nil.
+func (s *Set) repeated(r *rule) *rule {
+	for _, o := range s.rules[:r.index] {
+		if o.text() == r.text() {
+			return o
+		}
+	}
+	return nil
+}
+
+// text returns the rule without its id.
+func (r *rule) text() string {
+	p := *r.ast
+	p.Annotations = slices.DeleteFunc(slices.Clone(p.Annotations),
+		func(a ast.AnnotationType) bool { return a.Key == "id" })
+	return policyText(&p)
+}
+
+// contradiction returns the reason why the conditions are never satisfied, or "".
+func (r *rule) contradiction() string {
+	var parts []ast.IsNode
+	for _, c := range r.ast.Conditions {
+		body := c.Body
+		if c.Condition == ast.ConditionUnless {
+			body = ast.NodeTypeNot{UnaryNode: ast.UnaryNode{Arg: body}}
+		}
+		parts = append(parts, conjuncts(body)...)
+	}
+	switch scope := r.ast.Principal.(type) {
+	case ast.ScopeTypeEq:
+		parts = append(parts, equality("principal", scope.Entity))
+	}
+	switch scope := r.ast.Resource.(type) {
+	case ast.ScopeTypeEq:
+		parts = append(parts, equality("resource", scope.Entity))
+	}
+	return contradictionOf(parts)
+}
+
+func equality(name types.String, uid types.EntityUID) ast.IsNode {
+	return ast.NodeTypeEquals{BinaryNode: ast.BinaryNode{Left: ast.NodeTypeVariable{Name: name},
+		Right: ast.NodeValue{Value: uid}}}
+}
+
+// conjuncts returns the parts that all have to be true.
+func conjuncts(n ast.IsNode) []ast.IsNode {
+	switch v := n.(type) {
+	case ast.NodeTypeAnd:
+		return append(conjuncts(v.Left), conjuncts(v.Right)...)
+	case ast.NodeTypeNot:
+		switch inner := v.Arg.(type) {
+		case ast.NodeTypeNot:
+			return conjuncts(inner.Arg)
+		case ast.NodeTypeOr:
+			return append(conjuncts(negation(inner.Left)), conjuncts(negation(inner.Right))...)
+		}
+	}
+	return []ast.IsNode{n}
+}
+
+func negation(n ast.IsNode) ast.IsNode { return ast.NodeTypeNot{UnaryNode: ast.UnaryNode{Arg: n}} }
+
+// bounds are the values that one expression can have.
+type bounds struct {
+	equal    types.Value
+	low, top int64
+}
+
+func contradictionOf(parts []ast.IsNode) string {
+	texts := map[string]bool{}
+	limits := map[string]*bounds{}
+	for _, n := range parts {
+		if !anyNode(n, func(n ast.IsNode) bool { return variable(n) != "" }) {
+			if v, err := eval.Eval(n, eval.Env{Entities: types.EntityMap{}}); err != nil || !types.Boolean(true).Equal(v) {
+				return fmt.Sprintf("%s is never true", source(n))
+			}
+			continue
+		}
+		texts[source(n)] = true
+		left, right, low, top, ok := limitOf(n)
+		if !ok {
+			continue
+		}
+		b := limits[source(left)]
+		if b == nil {
+			b = &bounds{low: math.MinInt64, top: math.MaxInt64}
+			limits[source(left)] = b
+		}
+		if low == top && right != nil {
+			if b.equal != nil && !b.equal.Equal(right) {
+				return fmt.Sprintf("%s cannot be %s and %s", source(left), b.equal.MarshalCedar(), right.MarshalCedar())
+			}
+			b.equal = right
+		}
+		if _, isLong := right.(types.Long); isLong {
+			if b.low, b.top = max(b.low, low), min(b.top, top); b.low > b.top {
+				return fmt.Sprintf("%s has an empty range", source(left))
+			}
+		}
+	}
+	for text := range texts {
+		if texts["!("+text+")"] || texts["!"+text] {
+			return fmt.Sprintf("%s is required and excluded", text)
+		}
+	}
+	return ""
+}
+
+// limitOf returns the range that a comparison with a literal gives its left side. An equality has low == top.
+func limitOf(n ast.IsNode) (left ast.IsNode, right types.Value, low, top int64, ok bool) {
+	limit := func(b ast.BinaryNode) (ast.IsNode, types.Value, int64, bool) {
+		v := literalOf(b.Right)
+		long, _ := v.(types.Long)
+		return b.Left, v, int64(long), v != nil && literalOf(b.Left) == nil
+	}
+	var value int64
+	switch v := n.(type) {
+	case ast.NodeTypeEquals:
+		left, right, value, ok = limit(v.BinaryNode)
+		if literalOf(v.Left) != nil {
+			left, right, value, ok = limit(ast.BinaryNode{Left: v.Right, Right: v.Left})
+		}
+		return left, right, value, value, ok
+	case ast.NodeTypeLessThan:
+		left, right, value, ok = limit(v.BinaryNode)
+		return left, right, math.MinInt64, max(value, math.MinInt64+1) - 1, ok && value > math.MinInt64+1
+	case ast.NodeTypeLessThanOrEqual:
+		left, right, value, ok = limit(v.BinaryNode)
+		return left, right, math.MinInt64, value, ok && value > math.MinInt64
+	case ast.NodeTypeGreaterThan:
+		left, right, value, ok = limit(v.BinaryNode)
+		return left, right, min(value, math.MaxInt64-1) + 1, math.MaxInt64, ok && value < math.MaxInt64-1
+	case ast.NodeTypeGreaterThanOrEqual:
+		left, right, value, ok = limit(v.BinaryNode)
+		return left, right, value, math.MaxInt64, ok && value < math.MaxInt64
+	}
+	return nil, nil, 0, 0, false
+}
+
+// unguarded returns the arguments that the conditions use without a test of their presence.
+func (r *rule) unguarded() (unguarded []use) {
+	tested := map[string]bool{}
+	for _, u := range r.mentions.uses {
+		if u.presence {
+			tested[u.String()] = true
+		}
+	}
+	for _, u := range r.mentions.uses {
+		if name := u.String(); len(u.path) > 0 && !u.presence && !tested[name] {
+			tested[name] = true
+			unguarded = append(unguarded, u)
+		}
+	}
+	return unguarded
+}

@@ -1,0 +1,252 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// uri is a URI in canonical form.
+type uri struct {
+	text                      string
+	scheme, host, path, query string
+	port                      int64
+	hasHost, hasPort          bool
+	hasQuery                  bool
+}
+
+// uriSyntax splits a URI (RFC 3986, appendix B).
+var uriSyntax = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*):(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$`)
+
+// uriCharacters are the characters of a URI (RFC 3986, section 2). Others are percent-encoded.
+const uriCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?#[]@!$&'()*+,;=%"
+
+var defaultPorts = map[string]int64{"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21, "ssh": 22}
+
+// CanonicalURI returns the canonical form of a URI (RFC 3986, section 6): the scheme and the host in lower case, no
+// default port, no percent-encoding of characters that need none, no dot segments.
+//
+// A URI that servers can read in different ways has no canonical form: with an empty segment in the path, an encoded
+// slash or control character, a host with characters beyond ASCII, or a number as its host that is no IP address.
+func CanonicalURI(text string) (string, error) {
+	u, err := parseURI(text)
+	return u.text, err
+}
+
+func parseURI(text string) (uri, error) {
+	if i := strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune(uriCharacters, r) }); i >= 0 {
+		return uri{}, fmt.Errorf("a URI cannot contain %q: percent-encode it", []rune(text[i:])[0])
+	}
+	parts := uriSyntax.FindStringSubmatchIndex(text)
+	if parts == nil {
+		return uri{}, errors.New("a URI begins with a scheme, such as file: or https:")
+	}
+	group := func(i int) (string, bool) {
+		if parts[2*i] < 0 {
+			return "", false
+		}
+		return text[parts[2*i]:parts[2*i+1]], true
+	}
+	var u uri
+	scheme, _ := group(1)
+	u.scheme = strings.ToLower(scheme)
+	authority, hasAuthority := group(2)
+	path, _ := group(3)
+	query, hasQuery := group(4)
+	fragment, hasFragment := group(5)
+	u.hasQuery = hasQuery
+
+	var err error
+	written := u.scheme + ":"
+	if hasAuthority {
+		if authority, err = u.authority(authority); err != nil {
+			return uri{}, err
+		}
+		written += "//" + authority
+	}
+	if u.path, err = canonicalPath(path); err != nil {
+		return uri{}, err
+	}
+	written += u.path
+	if u.query, err = decodeUnreserved(query); err != nil {
+		return uri{}, err
+	} else if hasQuery {
+		written += "?" + u.query
+	}
+	if fragment, err = decodeUnreserved(fragment); err != nil {
+		return uri{}, err
+	} else if hasFragment {
+		written += "#" + fragment
+	}
+	if u.scheme == "file" && (hasDotSegment(u.query) || hasDotSegment(fragment)) {
+		return uri{}, errors.New("the query or fragment of a file has a dot segment, which many readers take as a path")
+	}
+	u.text = written
+	return u, nil
+}
+
+// authority reads user, host and port, and returns their canonical form.
+func (u *uri) authority(text string) (string, error) {
+	user, host, hasUser := cutLast(text, "@")
+	if !hasUser {
+		user, host = "", text
+	}
+	host, port, err := splitPort(host)
+	if err != nil {
+		return "", err
+	}
+	if host, err = canonicalHost(host); err != nil {
+		return "", err
+	}
+	u.host, u.hasHost = strings.Trim(host, "[]"), host != ""
+	if port != "" {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil {
+			return "", fmt.Errorf("the port %q is not a number up to 65535", port)
+		}
+		if u.port = int64(n); u.port != defaultPorts[u.scheme] {
+			u.hasPort = true
+			host += ":" + strconv.FormatUint(n, 10)
+		}
+	}
+	if !hasUser {
+		return host, nil
+	}
+	user, err = decodeUnreserved(user)
+	return user + "@" + host, err
+}
+
+// cutLast cuts a text at the last separator.
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+func splitPort(text string) (host, port string, err error) {
+	if strings.HasPrefix(text, "[") {
+		end := strings.IndexByte(text, ']')
+		if end < 0 || end+1 < len(text) && text[end+1] != ':' {
+			return "", "", fmt.Errorf("the host %q is no IPv6 address in brackets", text)
+		}
+		return text[:end+1], strings.TrimPrefix(text[end+1:], ":"), nil
+	}
+	host, port, _ = strings.Cut(text, ":")
+	return host, port, nil
+}
+
+// hostName matches a registered name. Percent-encoded and international names have no canonical form here: their
+// readers differ.
+var hostName = regexp.MustCompile(`^[a-z0-9._~!$&'()*+,;=-]*$`)
+
+// numericHost matches hosts that some readers take as an IPv4 address: 127.1, 0x7f000001, 2130706433.
+var numericHost = regexp.MustCompile(`(?:^|\.)(?:0x[0-9a-f]*|[0-9]+)$`)
+
+func canonicalHost(host string) (string, error) {
+	host = strings.ToLower(host)
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		ip, err := netip.ParseAddr(strings.TrimSuffix(inner, "]"))
+		if err != nil || !ip.Is6() || ip.Is4In6() || ip.Zone() != "" {
+			return "", fmt.Errorf("the host %s is no plain IPv6 address", host)
+		}
+		return "[" + ip.String() + "]", nil
+	}
+	host = strings.TrimSuffix(host, ".")
+	if host != "" && slices.Contains(strings.Split(host, "."), "") {
+		return "", fmt.Errorf("the host %q has an empty label", host)
+	}
+	if !hostName.MatchString(host) {
+		return "", fmt.Errorf("the host %q must be written in ASCII without percent-encoding", host)
+	}
+	if numericHost.MatchString(host) {
+		if ip, err := netip.ParseAddr(host); err != nil || ip.String() != host {
+			return "", fmt.Errorf("the host %q is a number and no IPv4 address", host)
+		}
+	}
+	return host, nil
+}
+
+func hasDotSegment(text string) bool { return slices.Contains(strings.Split(text, "/"), "..") }
+
+// canonicalPath decodes characters that need no encoding, and removes dot segments.
+func canonicalPath(path string) (string, error) {
+	path, err := decodeUnreserved(path)
+	if err != nil {
+		return "", err
+	}
+	if strings.Contains(path, "%2F") || strings.Contains(path, "%5C") {
+		return "", errors.New("the path has an encoded slash or backslash")
+	}
+	if path == "" {
+		return "", nil
+	}
+	segments := strings.Split(path, "/")
+	rooted := segments[0] == ""
+	if rooted {
+		segments = segments[1:]
+	}
+	var kept []string
+	for i, segment := range segments {
+		last := i == len(segments)-1
+		switch {
+		case segment == "" && !last:
+			return "", errors.New("the path has an empty segment")
+		case (segment == "." || segment == "..") && !rooted:
+			return "", errors.New("the path has a dot segment and no root")
+		case segment == "." || segment == "..":
+			if segment == ".." && len(kept) > 0 {
+				kept = kept[:len(kept)-1]
+			}
+			if last {
+				kept = append(kept, "")
+			}
+		default:
+			kept = append(kept, segment)
+		}
+	}
+	joined := strings.Join(kept, "/")
+	if !rooted {
+		return joined, nil
+	}
+	return "/" + joined, nil
+}
+
+// decodeUnreserved decodes the percent-encoding of unreserved characters, and writes the other encodings in upper case.
+func decodeUnreserved(text string) (string, error) {
+	if !strings.Contains(text, "%") {
+		return text, nil
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != '%' {
+			b.WriteByte(text[i])
+			continue
+		}
+		if i+2 >= len(text) {
+			return "", errors.New("a percent sign is not followed by two hexadecimal digits")
+		}
+		n, err := strconv.ParseUint(text[i+1:i+3], 16, 8)
+		switch c := byte(n); {
+		case err != nil:
+			return "", errors.New("a percent sign is not followed by two hexadecimal digits")
+		case c < ' ' || c == 0x7f:
+			return "", fmt.Errorf("the URI encodes the control character %q", rune(c))
+		case isUnreserved(c):
+			b.WriteByte(c)
+		default:
+			b.WriteString(strings.ToUpper(text[i : i+3]))
+		}
+		i += 2
+	}
+	return b.String(), nil
+}
+
+func isUnreserved(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
+}
