@@ -12,6 +12,7 @@ import (
 // An Accept by another process is noticed, also after the log became an archive, and after it was removed and begun
 // anew.
 func TestAnAcceptAfterTheLogIsAnother(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(t *testing.T, path string){
 		"it is the same": func(*testing.T, string) {},
 		"it became an archive": func(t *testing.T, path string) {

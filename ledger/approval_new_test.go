@@ -16,6 +16,7 @@ func with(tool, member string) string { return strings.Replace(tool, "{", "{"+me
 
 // A client sees every member of a tool object, so a change of any of them is held.
 func TestAChangeOfAnyMemberIsHeld(t *testing.T) {
+	t.Parallel()
 	for _, member := range []string{
 		`"_meta":{"ui":{"resourceUri":"ui://other"}}`, `"icons":[{"src":"https://example.com/i.png"}]`,
 		`"execution":{"taskSupport":"required"}`, `"title":"Other"`, `"x-unknown":true`, `"outputSchema":{"type":"object"}`,
@@ -35,6 +36,7 @@ func TestAChangeOfAnyMemberIsHeld(t *testing.T) {
 // If an enrolled server adds or renames a tool, the tool waits until a person accepts it. This holds in this run and in
 // the next one.
 func TestANewToolOfAnEnrolledServerWaits(t *testing.T) {
+	t.Parallel()
 	s, path := newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads.")), logPath(t)
 	log := open(t, path)
 	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges})
@@ -47,7 +49,7 @@ func TestANewToolOfAnEnrolledServerWaits(t *testing.T) {
 	if got := listed(a); got != "fs__read" {
 		t.Errorf("there is %s", got)
 	}
-	if got := echo(t, a, "fs__hang", "hi"); !strings.Contains(got, "kept back") || len(s.Events("call hang")) != 0 {
+	if got := echo(t, a, "fs__hang", "hi"); !strings.Contains(got, "held back") || len(s.Events("call hang")) != 0 {
 		t.Errorf("a new tool says %q", got)
 	}
 	a.Close()
@@ -75,6 +77,7 @@ func TestANewToolOfAnEnrolledServerWaits(t *testing.T) {
 // A run that accepts changes approves no new tool for a run that holds them. The tool is live in the first run, and
 // held in the second.
 func TestANewToolUnderAcceptIsNotApproved(t *testing.T) {
+	t.Parallel()
 	s, path := newShelf(t, "fs", row("echo", "Echoes.")), logPath(t)
 	attach(t, configs(s), &ledger.Options{Log: open(t, path)}).Close()
 	s.fill(t, row("echo", "Echoes."), row("read", "Reads."))
@@ -94,6 +97,7 @@ func TestANewToolUnderAcceptIsNotApproved(t *testing.T) {
 
 // Under deny, no new tool becomes live in a run, even if a person accepts it meanwhile.
 func TestANewToolUnderDeny(t *testing.T) {
+	t.Parallel()
 	s, path := newShelf(t, "fs", row("echo", "Echoes.")), logPath(t)
 	log := open(t, path)
 	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.DenyChanges, Poll: time.Millisecond})
@@ -119,6 +123,7 @@ func TestANewToolUnderDeny(t *testing.T) {
 // A log that was removed while the leases of its runs still exist begins with a Reset entry. No tool counts as
 // approved, in that run and in later ones, until a person accepts it.
 func TestARemovedLogResetsNoApprovals(t *testing.T) {
+	t.Parallel()
 	s, other, path := newShelf(t, "fs", row("echo", "Echoes.")), newShelf(t, "web", row("read", "Reads.")), logPath(t)
 	attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.HoldChanges}).Close()
 	if err := os.Remove(path); err != nil {
@@ -158,6 +163,7 @@ func TestARemovedLogResetsNoApprovals(t *testing.T) {
 
 // A log that is removed while it is in use goes on with the same entry.
 func TestALogThatIsRemovedInMidRun(t *testing.T) {
+	t.Parallel()
 	s, path := newShelf(t, "fs", row("echo", "Echoes.")), logPath(t)
 	log := open(t, path)
 	a := attach(t, configs(s), &ledger.Options{Log: log})

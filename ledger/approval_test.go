@@ -25,6 +25,7 @@ func changedShelf(t *testing.T) (s *shelf, path string) {
 }
 
 func TestPolicyAccept(t *testing.T) {
+	t.Parallel()
 	s, path := changedShelf(t)
 	log := open(t, path)
 	a := attach(t, configs(s), &ledger.Options{Log: log})
@@ -54,13 +55,14 @@ func TestPolicyAccept(t *testing.T) {
 
 // A held tool is neither listed nor called, until another process accepts it.
 func TestPolicyHold(t *testing.T) {
+	t.Parallel()
 	s, path := changedShelf(t)
 	log := open(t, path)
 	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges, Poll: 10 * time.Millisecond})
 	if got := listed(a) + "; " + strings.Join(a.Names(), " "); got != "fs__read; fs__read" {
 		t.Errorf("there is %s", got)
 	}
-	if got := echo(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") {
+	if got := echo(t, a, "fs__echo", "hi"); !strings.Contains(got, "held back") {
 		t.Errorf("a held tool says %q", got)
 	}
 	if len(s.Events("call echo")) != 0 {
@@ -81,6 +83,7 @@ func TestPolicyHold(t *testing.T) {
 
 // A tool that changes while it is live is withdrawn. It is live again when it has its old form.
 func TestPolicyHoldInMidRun(t *testing.T) {
+	t.Parallel()
 	s := newShelf(t, "fs", row("echo", "Echoes."))
 	log := open(t, logPath(t))
 	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges})
@@ -98,6 +101,7 @@ func TestPolicyHoldInMidRun(t *testing.T) {
 
 // If a server comes back with other tools, calls that waited for it are not sent to changed tools.
 func TestPolicyHoldAcrossALoss(t *testing.T) {
+	t.Parallel()
 	s := newShelf(t, "fs", row("echo", "Echoes."))
 	mount := atOnce()
 	mount.Grace = giveUp
@@ -111,7 +115,7 @@ func TestPolicyHoldAcrossALoss(t *testing.T) {
 	s.fill(t, row("echo", "Echoes otherwise."))
 	s.kill(t, 1)
 	<-lost
-	if got := echo(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") || len(s.Events("call echo")) != 0 {
+	if got := echo(t, a, "fs__echo", "hi"); !strings.Contains(got, "held back") || len(s.Events("call echo")) != 0 {
 		t.Errorf("it says %q", got)
 	}
 }
@@ -119,6 +123,7 @@ func TestPolicyHoldAcrossALoss(t *testing.T) {
 // If the connection of an admitted call is dead, the call is admitted again before it is repeated: the server may have
 // come back with other tools.
 func TestPolicyHoldOfACallUnderWay(t *testing.T) {
+	t.Parallel()
 	s := newShelf(t, "fs", row("echo", "Echoes."))
 	mount := atOnce()
 	mount.Grace = giveUp
@@ -145,12 +150,13 @@ func TestPolicyHoldOfACallUnderWay(t *testing.T) {
 		return &interop.EndpointOptions{Around: []func(interop.Peer) interop.Peer{dies}}
 	}
 	a = attach(t, configs(s), &ledger.Options{Log: open(t, logPath(t)), Mount: mount, Policy: interop.HoldChanges})
-	if got := echo(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") || len(s.Events("call echo")) != 0 {
+	if got := echo(t, a, "fs__echo", "hi"); !strings.Contains(got, "held back") || len(s.Events("call echo")) != 0 {
 		t.Errorf("it says %q, and was called %d times", got, len(s.Events("call echo")))
 	}
 }
 
 func TestPolicyDeny(t *testing.T) {
+	t.Parallel()
 	s, path := changedShelf(t)
 	log := open(t, path)
 	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.DenyChanges})
@@ -180,12 +186,13 @@ func TestPolicyWithoutItsLog(t *testing.T) {
 
 // At a warm start, the known tools are listed at once. A call waits until the server has listed its present tools.
 func TestPolicyHoldOfAWarmStart(t *testing.T) {
+	t.Parallel()
 	s, path := changedShelf(t)
 	a := attach(t, configs(s), &ledger.Options{
 		Log: open(t, path), Warm: true, Policy: interop.HoldChanges, Mount: &interop.MountOptions{Wait: -1},
 	})
 	for range 2 { // while the server is awaited, and after
-		if got := echo(t, a, "fs__echo", "hi"); !strings.Contains(got, "kept back") || len(s.Events("call echo")) != 0 {
+		if got := echo(t, a, "fs__echo", "hi"); !strings.Contains(got, "held back") || len(s.Events("call echo")) != 0 {
 			t.Errorf("it says %q", got)
 		}
 	}

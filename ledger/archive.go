@@ -3,8 +3,6 @@ package ledger
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +13,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/atomicfile"
+	"github.com/indusagi/indus/internal/chain"
 	"github.com/indusagi/indus/internal/wire"
 )
 
@@ -33,7 +32,7 @@ func (f *File) archive() error {
 	if err != nil {
 		return err
 	}
-	name := f.archiveName(f.tail.high)
+	name := f.archiveName(f.tail.High)
 	if existing, err := atomicfile.ReadPlain(name, math.MaxInt64-1); err == nil && !bytes.Equal(existing, old) {
 		return fmt.Errorf("%s is not this log", name)
 	}
@@ -54,10 +53,9 @@ func (f *File) archive() error {
 
 // firstLine returns the line of an Archive entry that follows tail.
 func (f *File) firstLine(body []byte, note string) []byte {
-	sum := sha256.Sum256(body)
-	e := Entry{Op: Archive, Run: string(NewKey()), At: time.Now(), Sum: hex.EncodeToString(sum[:]), Note: note}
+	e := Entry{Op: Archive, Run: string(NewKey()), At: time.Now(), Sum: chain.Hash(body), Note: note}
 	r := newRecord(e)
-	r.Seq, r.Prev, r.body = f.tail.high+1, f.tail.prev, body
+	r.Seq, r.Prev, r.body = f.tail.High+1, f.tail.Prev, body
 	return r.appendLine(nil)
 }
 
@@ -98,7 +96,7 @@ func cutAfterHash(line []byte) (head, rest []byte) {
 	if at < 0 {
 		return nil, nil
 	}
-	at += len(hashKey) + hashLen + 1
+	at += len(hashKey) + chain.HashLen + 1
 	return line[:at:at], line[at:]
 }
 
@@ -149,6 +147,9 @@ func firstEntry(log []byte) (Entry, bool) {
 	return r.Entry, ok
 }
 
+// maxBeginning is the size of the beginning of a log that is read, in bytes. It includes the first entry's number.
+const maxBeginning = 32 << 10
+
 func readBeginning(name string) ([]byte, error) {
 	if info, err := os.Stat(name); err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func readBeginning(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	b := make([]byte, maxLastLine)
+	b := make([]byte, maxBeginning)
 	n, _ := file.ReadAt(b, 0)
 	return b[:n], nil
 }
@@ -179,13 +180,13 @@ func (f *File) readAll(ctx context.Context, s *scan, after uint64) (info os.File
 		if err == nil {
 			old, err = atomicfile.ReadPlain(name, math.MaxInt64-1)
 		}
-		s.nextFile(filepath.Base(name))
-		s.reportTorn(s.read(old), "")
+		s.NextFile(filepath.Base(name))
+		s.ReportTorn(s.read(old), "")
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("ledger: %w", err)
 	}
-	s.nextFile("")
-	s.reportTorn(s.read(log), "")
+	s.NextFile("")
+	s.ReportTorn(s.read(log), "")
 	return info, missing, nil
 }

@@ -51,6 +51,7 @@ func damages(t *testing.T, f *ledger.File) (out []string) {
 }
 
 func TestALogBecomesAnArchive(t *testing.T) {
+	t.Parallel()
 	path, f, archives := archived(t)
 	if len(archives) < 2 {
 		t.Fatalf("there are %v", archives)
@@ -90,6 +91,7 @@ func TestALogBecomesAnArchive(t *testing.T) {
 
 // An archive that does not exist is reported. The approved, known and live tools do not depend on it.
 func TestAnArchiveThatIsRemoved(t *testing.T) {
+	t.Parallel()
 	path, f, archives := archived(t)
 	want, all := read(t, f), history(t, f)
 	last := archives[len(archives)-1]
@@ -113,6 +115,7 @@ func TestAnArchiveThatIsRemoved(t *testing.T) {
 
 // A change of any byte of an archive is found, and so is a change of any byte of the entry that holds the approvals.
 func TestVerifyFindsEveryByteOfAnArchive(t *testing.T) {
+	t.Parallel()
 	path, f, archives := archived(t)
 	first, _, _ := bytes.Cut(contents(t, path), []byte("\n"))
 	for name, length := range map[string]int{archives[1]: len(contents(t, archives[1])), path: len(first)} {
@@ -132,6 +135,7 @@ func TestVerifyFindsEveryByteOfAnArchive(t *testing.T) {
 
 // If the first entry of a log is rewritten with another approval, it does not match the archives.
 func TestAForgedFirstEntry(t *testing.T) {
+	t.Parallel()
 	path, f, _ := archived(t)
 	first, _, _ := bytes.Cut(contents(t, path), []byte("\n"))
 	e, body, err := ledger.ReadLine(first)
@@ -151,6 +155,7 @@ func TestAForgedFirstEntry(t *testing.T) {
 
 // If the first entry is damaged, the approvals are unknown: a first listing approves no tools.
 func TestADamagedFirstEntry(t *testing.T) {
+	t.Parallel()
 	for name, damage := range map[string]func([]byte) []byte{
 		"its head":  func(b []byte) []byte { return bytes.Replace(b, []byte(`"op":"archive"`), []byte(`"op":"archivf"`), 1) },
 		"its body":  func(b []byte) []byte { return bytes.Replace(b, []byte("version 0"), []byte("version x"), 1) },
@@ -178,6 +183,7 @@ func TestADamagedFirstEntry(t *testing.T) {
 
 // A crash may leave an archive beside the log that it copies, and a part of a new file. The next append goes on.
 func TestCrashWhileALogBecomesAnArchive(t *testing.T) {
+	t.Parallel()
 	path := logPath(t)
 	f := ledger.Archived(open(t, path), 1<<20)
 	stored := twoRuns(t, f)
@@ -246,6 +252,7 @@ func TestALogThatCannotBecomeAnArchive(t *testing.T) {
 
 // A log with a long first entry becomes an archive at twice the length of this entry.
 func TestALogThatHoldsMuch(t *testing.T) {
+	t.Parallel()
 	path := logPath(t)
 	f := ledger.Archived(open(t, path), 2000)
 	for i := range 100 {
@@ -294,6 +301,7 @@ func TestArchivedFileWithTheSameInode(t *testing.T) {
 
 // A log that is removed while its archives exist is reported, and begins anew. The archives do not count as its own.
 func TestARemovedLogWithArchives(t *testing.T) {
+	t.Parallel()
 	path, _, archives := archived(t)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)

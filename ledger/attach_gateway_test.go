@@ -14,6 +14,7 @@ import (
 // A catalog over an attachment has only the tools that are not held. Held tools can neither be found nor called through
 // the catalog. Live tools are enrolled as usual.
 func TestAttachGateway(t *testing.T) {
+	t.Parallel()
 	s := newShelf(t, "fs", row("echo", "returns the message"), row("block", "returns a block"))
 	log := open(t, logPath(t))
 	attach(t, configs(s), &ledger.Options{Log: log, Mount: atOnce()}).Close()
@@ -42,7 +43,7 @@ func TestAttachGateway(t *testing.T) {
 	if text := run("call", `{"operation":"fs__block","input":{"bytes":3}}`); text != "xxx" {
 		t.Errorf("a live tool says %q", text)
 	}
-	if text := run("call", `{"operation":"fs__echo","input":{"message":"hi"}}`); !strings.Contains(text, "kept back") {
+	if text := run("call", `{"operation":"fs__echo","input":{"message":"hi"}}`); !strings.Contains(text, "held back") {
 		t.Errorf("a tool that is held says %q", text)
 	}
 	run("batch", `{"calls":[{"operation":"fs__echo"},{"operation":"fs__ECHO"},{"operation":"echo"}]}`)

@@ -13,6 +13,7 @@ import (
 // While the log is being opened, the servers are pending, and calls of their tools wait. Then the entries of the log
 // apply from the first tool on.
 func TestAttachWhileTheLogIsOpened(t *testing.T) {
+	t.Parallel()
 	s, path := changedShelf(t)
 	opens := make(chan struct{})
 	a := attach(t, configs(s), &ledger.Options{
@@ -24,7 +25,7 @@ func TestAttachWhileTheLogIsOpened(t *testing.T) {
 	said := make(chan string)
 	go func() { said <- echo(t, a, "fs__echo", "hi") }()
 	close(opens)
-	if got := <-said; !strings.Contains(got, "kept back") || len(s.Events("call echo")) != 0 {
+	if got := <-said; !strings.Contains(got, "held back") || len(s.Events("call echo")) != 0 {
 		t.Errorf("a held tool says %q", got)
 	}
 	if err := a.Wait(t.Context()); err != nil {

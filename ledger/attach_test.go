@@ -12,6 +12,7 @@ import (
 )
 
 func TestAttachEnrolls(t *testing.T) {
+	t.Parallel()
 	fs, web := newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads.\nAll of it.")), newShelf(t, "web", row("echo", "Echoes too."))
 	typo := interop.Server{ID: "typo", Transport: interop.Stdio{Command: "no-such-command"}}
 	log := open(t, logPath(t))
@@ -103,6 +104,7 @@ func TestDetachSome(t *testing.T) {
 
 // The end of one process does not retire tools of another.
 func TestRunsShareALog(t *testing.T) {
+	t.Parallel()
 	s := newShelf(t, "fs", row("echo", ""))
 	path := logPath(t)
 	one := attach(t, configs(s), &ledger.Options{Log: open(t, path)})
@@ -129,6 +131,7 @@ func TestOnePlainNameForTwo(t *testing.T) {
 
 // A tool that is attached again can be run again, and keeps its place.
 func TestAttachAgain(t *testing.T) {
+	t.Parallel()
 	s := newShelf(t, "fs", row("echo", ""))
 	path := logPath(t)
 	first := attach(t, configs(s), &ledger.Options{Log: open(t, path)})

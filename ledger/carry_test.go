@@ -110,6 +110,7 @@ func (r *randomLog) next() ledger.Entry {
 
 // The present state of a log is the same as for all its entries, however often the log became an archive.
 func TestThePresentIsThatOfTheWholeLog(t *testing.T) {
+	t.Parallel()
 	for range 4 {
 		seed := rand.Uint64()
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { againstTheLog(t, rand.New(rand.NewPCG(seed, 1))) })
@@ -142,6 +143,7 @@ func againstTheLog(t *testing.T, r *rand.Rand) {
 
 // The entries that are carried are all carried again.
 func TestWhatIsCarriedIsCarriedAgain(t *testing.T) {
+	t.Parallel()
 	log := randomLog{Rand: rand.New(rand.NewPCG(rand.Uint64(), 1)), servers: []interop.Server{{ID: "a"}, {ID: "b"}}, newest: map[string]ledger.Entry{}}
 	var all []ledger.Entry
 	for i := range 3000 {

@@ -10,6 +10,7 @@ import (
 // A crash may leave any part of the bytes that were being written. In each case, all entries are there for which Append
 // had returned. Nothing is fatal, and the log goes on.
 func TestCrashAtEveryByte(t *testing.T) {
+	t.Parallel()
 	path := logPath(t)
 	f := ledger.Unsynced(open(t, path))
 	stored := twoRuns(t, f)[:6]

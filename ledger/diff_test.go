@@ -69,6 +69,7 @@ func TestDiffOfTools(t *testing.T) {
 }
 
 func TestDiffIsBounded(t *testing.T) {
+	t.Parallel()
 	deep := func(v string) string { return strings.Repeat(`{"a":`, 5000) + v + strings.Repeat("}", 5000) }
 	var wide [2][]string
 	for i := range 5000 {

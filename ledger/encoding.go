@@ -2,15 +2,13 @@ package ledger
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/indusagi/indus/internal/chain"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -25,7 +23,6 @@ const (
 	hashKey  = `,"hash":"`
 	bodyKey  = `,"body":`
 	bytesKey = `,"bytes":"` // a body that is not one line of JSON, in base64
-	hashLen  = 2 * sha256.Size
 )
 
 const (
@@ -39,11 +36,7 @@ const (
 	maxFirst = 64 << 20
 	// maxText bounds every other text of a line, in bytes.
 	maxText = 1 << 10
-	// maxSeq is the largest integer that every JSON reader accepts.
-	maxSeq = 1<<53 - 1
 )
-
-const timeLayout = "2006-01-02T15:04:05.000Z"
 
 // record is an entry in the form of its line.
 type record struct {
@@ -88,24 +81,14 @@ func newRecord(e Entry) *record {
 	return r
 }
 
-// clip shortens a text that is too long or not UTF-8. A hash at its end keeps different texts apart. Clipping a text a
-// second time does not change it.
-func clip(s string) string {
-	if len(s) <= maxText && utf8.ValidString(s) {
-		return s
-	}
-	sum := sha256.Sum256([]byte(s))
-	if len(s) > maxText/2 {
-		s = s[:maxText/2]
-	}
-	return strings.ToValidUTF8(s, "?") + "…" + hex.EncodeToString(sum[:8])
-}
+// clip shortens a text that is too long or not UTF-8.
+func clip(s string) string { return chain.Clip(s, maxText) }
 
 // appendLine appends the record's line, with its body if it has one, and sets its hash.
 func (r *record) appendLine(dst []byte) []byte {
 	start := len(dst)
 	dst = strconv.AppendUint(append(dst, `{"seq":`...), r.Seq, 10)
-	dst = r.At.AppendFormat(append(dst, `,"at":"`...), timeLayout)
+	dst = r.At.AppendFormat(append(dst, `,"at":"`...), chain.TimeLayout)
 	dst = append(dst, '"')
 	if r.Changed {
 		dst = append(dst, `,"changed":true`...)
@@ -116,8 +99,7 @@ func (r *record) appendLine(dst []byte) []byte {
 			dst = wire.AppendQuote(dst, *m.text)
 		}
 	}
-	sum := sha256.Sum256(dst[start:])
-	r.Hash = hex.EncodeToString(sum[:])
+	r.Hash = chain.Hash(dst[start:])
 	dst = append(append(append(dst, hashKey...), r.Hash...), '"')
 	switch {
 	case r.body == nil:
@@ -138,28 +120,28 @@ func isOneObject(raw []byte) bool {
 // These are the reasons to refuse a line.
 var (
 	errLine    = errors.New("it is no entry")
-	errHash    = errors.New("it was altered: its hash is not that of its text")
 	errBody    = errors.New("its tool object was altered: it does not have the sum that the entry states")
 	errTooLong = errors.New("it is too long to be an entry")
 )
 
-// readLine reads a line without its end. The body is nil if the line has none, or if it does not match its sum. In the
-// second case the error is errBody. With errHash, the entry has the contents that the line claims. text makes strings.
+// readLine reads a line without its end. The body is nil if the line has none, or if it does not match its sum. In
+// the second case the error is errBody. With chain.ErrHash, the entry has the contents that the line claims. text
+// makes strings.
 func readLine(line []byte, text func([]byte) string) (r record, err error) {
 	at := bytes.Index(line, []byte(hashKey))
-	if at < 0 || len(line) < at+len(hashKey)+hashLen+2 {
+	if at < 0 || len(line) < at+len(hashKey)+chain.HashLen+2 {
 		return record{}, errLine
 	}
 	rest := line[at+len(hashKey):]
-	hash := string(rest[:hashLen])
-	if rest[hashLen] != '"' || strings.Trim(hash, "0123456789abcdef") != "" || !r.readHead(line[:at], text) {
+	hash := string(rest[:chain.HashLen])
+	if rest[chain.HashLen] != '"' || !chain.IsHash(hash) || !r.readHead(line[:at], text) {
 		return record{}, errLine
 	}
 	r.Hash = hash
-	if sum := sha256.Sum256(line[:at]); hex.EncodeToString(sum[:]) != hash {
-		return r, errHash
+	if chain.Hash(line[:at]) != hash {
+		return r, chain.ErrHash
 	}
-	r.body, err = readBody(rest[hashLen+1:], r.Sum)
+	r.body, err = readBody(rest[chain.HashLen+1:], r.Sum)
 	return r, err
 }
 
@@ -170,7 +152,7 @@ func (r *record) readHead(head []byte, text func([]byte) string) (ok bool) {
 	members := r.members()
 	for len(head) > 0 && ok {
 		var key, value []byte
-		key, value, head, ok = cutMember(head)
+		key, value, head, ok = chain.CutMember(head)
 		if !ok {
 			break
 		}
@@ -178,62 +160,22 @@ func (r *record) readHead(head []byte, text func([]byte) string) (ok bool) {
 		case "seq":
 			var err error
 			r.Seq, err = strconv.ParseUint(string(value), 10, 64)
-			ok = err == nil && r.Seq <= maxSeq
+			ok = err == nil && r.Seq <= chain.MaxSeq
 		case "at":
 			var err error
-			r.At, err = time.Parse(`"`+timeLayout+`"`, string(value))
+			r.At, err = time.Parse(`"`+chain.TimeLayout+`"`, string(value))
 			ok = err == nil
 		case "changed":
 			r.Changed = string(value) == "true"
 		default:
 			for _, m := range members {
 				if m.key == string(key) {
-					*m.text, ok = unquote(value, text)
+					*m.text, ok = chain.Unquote(value, text)
 				}
 			}
 		}
 	}
 	return ok && r.Seq > 0
-}
-
-// cutMember returns the first member of an object without its braces, and the rest of the object.
-func cutMember(b []byte) (key, value, rest []byte, ok bool) {
-	b, ok = bytes.CutPrefix(b, []byte(`"`))
-	key, b, _ = bytes.Cut(b, []byte(`":`))
-	if !ok || len(b) == 0 {
-		return nil, nil, nil, false
-	}
-	end, quoted := 0, b[0] == '"'
-	if quoted {
-		for end = 1; end < len(b) && b[end] != '"'; end++ {
-			if b[end] == '\\' {
-				end++
-			}
-		}
-		end++
-	} else {
-		end = bytes.IndexByte(b, ',')
-		if end < 0 {
-			end = len(b)
-		}
-	}
-	if end > len(b) || end < len(b) && b[end] != ',' {
-		return nil, nil, nil, false
-	}
-	return key, b[:end], bytes.TrimPrefix(b[end:], []byte(",")), true
-}
-
-// unquote returns the string that JSON text encodes. It calls text to make the string if nothing is escaped.
-func unquote(value []byte, text func([]byte) string) (string, bool) {
-	for i, c := range value {
-		if c < 0x20 || c > 0x7e || c == '\\' || c == '"' && i > 0 && i < len(value)-1 {
-			return wire.Unquote(value)
-		}
-	}
-	if len(value) < 2 || value[0] != '"' {
-		return "", false
-	}
-	return text(value[1 : len(value)-1]), true
 }
 
 // readBody reads the part after the hash. Only the sum protects it.
@@ -255,7 +197,7 @@ func readBody(rest []byte, sum string) ([]byte, error) {
 			return nil, errBody
 		}
 	}
-	if got := sha256.Sum256(body); hex.EncodeToString(got[:]) != sum {
+	if chain.Hash(body) != sum {
 		return nil, errBody
 	}
 	return body, nil

@@ -118,5 +118,5 @@ func ExampleFile_Verify() {
 		log.Fatal(err)
 	}
 	fmt.Println(report.Entries, "good;", report.Damage[0])
-	// Output: 2 good; line 2: altered (entry 2): it was altered: its hash is not that of its text
+	// Output: 2 good; line 2: altered (entry 2): it was altered: its hash does not match its text
 }

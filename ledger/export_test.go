@@ -61,9 +61,9 @@ func AppendLine(e Entry) []byte { return newRecord(e).appendLine(nil) }
 func VerifyBytes(b []byte) []Damage {
 	s := newScan()
 	if torn := s.read(b); torn > 0 {
-		s.report(Torn, 0, 0, "")
+		s.Report(Torn, 0, 0, "")
 	}
-	return s.damage
+	return s.Damage
 }
 
 // PollNow reads approvals that other processes have written.

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/internal/chain"
 	"github.com/indusagi/indus/internal/filelock"
 )
 
@@ -90,7 +91,7 @@ func (f *File) Damage() []Damage {
 	if f.tail == nil {
 		return nil
 	}
-	return slices.Clone(f.tail.damage)
+	return slices.Clone(f.tail.Damage)
 }
 
 // withLock calls do with the file and mu held, while no other process writes. It waits for other processes before it
@@ -192,17 +193,17 @@ func (f *File) catchUp(file *os.File) error {
 		return err
 	}
 	// The log may have become an archive, and the new file may have the inode of an earlier one. Or the file was cut.
-	if f.tail == nil || !os.SameFile(info, f.info) || info.Size() < f.tail.offset || !f.tail.matches(file) {
+	if f.tail == nil || !os.SameFile(info, f.info) || info.Size() < f.tail.Offset || !f.tail.Matches(file) {
 		f.tail, f.loggedDamage = newScan(), 0
 	}
 	f.info = info
-	rest, err := io.ReadAll(io.NewSectionReader(file, f.tail.offset, info.Size()-f.tail.offset))
+	rest, err := io.ReadAll(io.NewSectionReader(file, f.tail.Offset, info.Size()-f.tail.Offset))
 	if err != nil {
 		return err
 	}
 	if torn := f.tail.read(rest); torn > 0 {
-		f.tail.reportTorn(torn, " are cut off")
-		if err := file.Truncate(f.tail.offset); err != nil {
+		f.tail.ReportTorn(torn, " are cut off")
+		if err := file.Truncate(f.tail.Offset); err != nil {
 			return err
 		}
 	}
@@ -212,10 +213,10 @@ func (f *File) catchUp(file *os.File) error {
 
 // warn logs damage that was not logged before. The caller holds mu.
 func (f *File) warn() {
-	for _, d := range f.tail.damage[f.loggedDamage:] {
+	for _, d := range f.tail.Damage[f.loggedDamage:] {
 		f.logger.Warn("the ledger is damaged", "path", f.path, "what", d.String())
 	}
-	f.loggedDamage = len(f.tail.damage)
+	f.loggedDamage = len(f.tail.Damage)
 }
 
 // Append implements [Log]. It does one write and one sync of the disk. It removes a batch that it could not write
@@ -225,19 +226,19 @@ func (f *File) Append(ctx context.Context, entries ...Entry) (stored []Entry, er
 		return nil, nil
 	}
 	err = f.withTail(ctx, func(file *os.File) error {
-		if f.tail.high > maxSeq-uint64(len(entries)) {
-			return errors.New("it says that its numbers are used up: verify it")
+		if f.tail.High > chain.MaxSeq-uint64(len(entries)) {
+			return errors.New("its line numbers are used up: verify it")
 		}
 		batch, lines := f.records(entries)
-		_, err := file.WriteAt(lines, f.tail.offset)
+		_, err := file.WriteAt(lines, f.tail.Offset)
 		if err == nil {
 			err = f.sync(file)
 		}
 		if err != nil {
-			return errors.Join(err, file.Truncate(f.tail.offset))
+			return errors.Join(err, file.Truncate(f.tail.Offset))
 		}
 		stored = f.advanceTail(batch, lines)
-		if f.tail.offset >= f.tail.archiveSize(f.archiveSize) {
+		if f.tail.Offset >= f.tail.archiveSize(f.archiveSize) {
 			file.Close() // Windows replaces no file that is open
 			f.rotate()
 		}
@@ -250,20 +251,20 @@ func (f *File) Append(ctx context.Context, entries ...Entry) (stored []Entry, er
 // when it has grown by as much again. The caller holds mu.
 func (f *File) rotate() {
 	if err := f.archive(); err != nil {
-		f.tail.grown = f.tail.offset
+		f.tail.grown = f.tail.Offset
 		f.logger.Warn("the ledger cannot be made an archive, and grows", "err", err)
 	}
 }
 
 // records converts entries to records and lines. It leaves out tool objects that the log has already.
 func (f *File) records(entries []Entry) (batch []*record, lines []byte) {
-	now, prev, bodies := time.Now(), f.tail.prev, map[string]bool{}
+	now, prev, bodies := time.Now(), f.tail.Prev, map[string]bool{}
 	for i, e := range entries {
 		if e.At.IsZero() {
 			e.At = now
 		}
 		r := newRecord(e)
-		r.Seq, r.Prev = f.tail.high+uint64(i)+1, prev
+		r.Seq, r.Prev = f.tail.High+uint64(i)+1, prev
 		if f.tail.bodies[r.Sum] || bodies[r.Sum] {
 			r.body = nil
 		}
@@ -278,16 +279,16 @@ func (f *File) records(entries []Entry) (batch []*record, lines []byte) {
 // advanceTail moves tail past the written lines.
 func (f *File) advanceTail(batch []*record, lines []byte) (stored []Entry) {
 	for _, r := range batch {
-		f.tail.line++
-		f.tail.advance(r.Seq, r.Hash)
+		f.tail.Line++
+		f.tail.Advance(r.Seq, r.Hash)
 		if r.body != nil {
 			f.tail.bodies[r.Sum] = true
 		}
 		stored = append(stored, r.Entry)
 	}
 	last := 1 + bytes.LastIndexByte(lines[:len(lines)-1], '\n')
-	f.tail.offset += int64(last)
-	f.tail.advancePast(lines[last:])
+	f.tail.Offset += int64(last)
+	f.tail.AdvancePast(lines[last:])
 	return stored
 }
 
@@ -327,11 +328,11 @@ func (f *File) entries(ctx context.Context, after, archived uint64) (out []Entry
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.last = lastRead{info, s.high}
+	f.last = lastRead{info, s.High}
 	if archived == math.MaxUint64 {
 		f.adoptTail(s, info)
 	}
-	if after <= s.high {
+	if after <= s.High {
 		out = slices.DeleteFunc(out, func(e Entry) bool { return e.Seq <= after })
 	}
 	return sortedLog(out), nil
@@ -340,7 +341,7 @@ func (f *File) entries(ctx context.Context, after, archived uint64) (out []Entry
 // adoptTail makes a complete scan of the file the new tail, so that the first append need not read the file again. The
 // caller holds mu.
 func (f *File) adoptTail(s *scan, info os.FileInfo) {
-	if f.tail == nil && s.offset == info.Size() {
+	if f.tail == nil && s.Offset == info.Size() {
 		s.each, s.eachCarried = nil, nil
 		f.tail, f.info = s, info
 		f.warn()

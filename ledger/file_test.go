@@ -103,6 +103,7 @@ func TestAtATime(t *testing.T) {
 
 // Texts are read back unchanged if JSON can represent them, and are bounded.
 func TestFileTakesHostileEntries(t *testing.T) {
+	t.Parallel()
 	path := logPath(t)
 	f := open(t, path)
 	huge := strings.Repeat("x", ledger.MaxBody)
@@ -132,6 +133,7 @@ func TestFileTakesHostileEntries(t *testing.T) {
 
 // Foreign lines of any length, and empty lines, are skipped.
 func TestFileReadsOverForeignLines(t *testing.T) {
+	t.Parallel()
 	path := logPath(t)
 	appendTo(t, open(t, path), ledger.Entry{Op: ledger.Begin, Run: "A"})
 	foreign := "\n\x00\x00\n" + strings.Repeat("y", 2*ledger.MaxLine) + "\n{}\nnull\n" + `{"seq":-1,"hash":"` + strings.Repeat("0", 64) + "\"}\n"

@@ -14,6 +14,7 @@ import (
 // A server is killed and comes back, and changes its tools. Other servers are not affected, and the log records the
 // events.
 func TestTheLogTellsTheStory(t *testing.T) {
+	t.Parallel()
 	fs, web := newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads.")), newShelf(t, "web", row("echo", ""))
 	log := open(t, logPath(t))
 	a := attach(t, configs(fs, web), &ledger.Options{Mount: atOnce(), Log: log})
@@ -79,6 +80,7 @@ func wantReplayed(t *testing.T, a *ledger.Attachment, log ledger.Log) {
 
 // The tools of a lost server stay live during its grace, and a call waits for the server.
 func TestLossWithinGrace(t *testing.T) {
+	t.Parallel()
 	fs := newShelf(t, "fs", row("echo", ""))
 	log := open(t, logPath(t))
 	mount := atOnce()
@@ -99,6 +101,7 @@ func TestLossWithinGrace(t *testing.T) {
 
 // The last live tools are listed while their server starts, but are not entries of this run.
 func TestWarmStart(t *testing.T) {
+	t.Parallel()
 	fs := newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads."))
 	path := logPath(t)
 	attach(t, configs(fs), &ledger.Options{Log: open(t, path)}).Close()

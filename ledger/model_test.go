@@ -76,6 +76,7 @@ func stateOf(snap ledger.Snapshot) state {
 // After any operations, the ledger equals the model. The same holds for its log, replayed, in any order, and compacted.
 // Earlier values do not change.
 func TestLedgerIsTheModel(t *testing.T) {
+	t.Parallel()
 	for range 60 {
 		seed := rand.Uint64()
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { againstModel(t, rand.New(rand.NewPCG(seed, 1))) })

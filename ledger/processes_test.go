@@ -93,6 +93,7 @@ func wantKept(t *testing.T, path string, acked map[string]bool) []ledger.Entry {
 }
 
 func TestTenProcessesAppendAtOnce(t *testing.T) {
+	t.Parallel()
 	path := logPath(t)
 	var cmds []*exec.Cmd
 	var outs []*bufio.Scanner
@@ -125,6 +126,7 @@ func TestTenProcessesAppendAtOnce(t *testing.T) {
 // Ten processes append, and make the log an archive again and again, so that files come and go, and inodes are reused.
 // Nothing is lost, no process finds damage, and every live tool has its text.
 func TestTenProcessesAppendAndArchive(t *testing.T) {
+	t.Parallel()
 	path := logPath(t)
 	var cmds []*exec.Cmd
 	var outs []*bufio.Scanner
@@ -167,6 +169,7 @@ func wantBatches(t *testing.T, log []ledger.Entry) {
 
 // Writers are killed while they write, and others go on.
 func TestProcessesKilledWhileTheyAppend(t *testing.T) {
+	t.Parallel()
 	path := logPath(t)
 	acked := map[string]bool{}
 	for range 4 {

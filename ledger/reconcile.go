@@ -72,8 +72,8 @@ func (a *Attachment) update() {
 	}
 }
 
-// reconcile reconciles the ledger with the tools that the fleet lists, and reports whether there is a new snapshot. It uses
-// the present state instead of events, so that nothing can be lost or come too late. The caller holds mu.
+// reconcile reconciles the ledger with the tools that the fleet lists, and reports whether there is a new snapshot. It
+// uses the present state instead of events, so that nothing can be lost or come too late. The caller holds mu.
 func (a *Attachment) reconcile() (fresh bool) {
 	if a.closed || a.pending {
 		return false
@@ -335,8 +335,8 @@ func (a *Attachment) publish(s *toolbox.Snapshot, l *reconciliation) (fresh bool
 	return !same
 }
 
-// handleEvent records changes of servers. A server that is back may list the same tools as before, which no snapshot shows. If
-// many servers become ready, there is one reconciliation. A loss is recorded before the server is back.
+// handleEvent records changes of servers. A server that is back may list the same tools as before, which no snapshot
+// shows. If many servers become ready, there is one reconciliation. A loss is recorded before the server is back.
 func (a *Attachment) handleEvent(e interop.Event) {
 	a.mu.Lock()
 	if !a.closed {

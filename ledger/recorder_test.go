@@ -31,6 +31,7 @@ func (f *fullDisk) Append(ctx context.Context, entries ...ledger.Entry) ([]ledge
 
 // A log that cannot be written delays no call. When it can be written again, nothing is lost.
 func TestLogThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	log := &fullDisk{File: open(t, logPath(t))}
 	log.failures.Store(1)
 	a := attach(t, configs(newShelf(t, "fs", row("echo", ""))), &ledger.Options{Log: log})
@@ -53,6 +54,7 @@ func TestLogThatCannotBeWritten(t *testing.T) {
 
 // Other processes see by its lease that a run cannot write the log, for as long as it goes on and cannot.
 func TestARunThatCannotWriteIsUnwritten(t *testing.T) {
+	t.Parallel()
 	s, path := newShelf(t, "fs", row("echo", "Echoes.")), logPath(t)
 	log, other := &fullDisk{File: open(t, path)}, open(t, path)
 	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges})

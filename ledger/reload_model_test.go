@@ -18,6 +18,7 @@ import (
 // Random configurations are applied while servers change their lists and are killed. Whenever all is quiet, the log has
 // the listed tools with their configuration.
 func TestTheLogTellsTheTruthAtRandom(t *testing.T) {
+	t.Parallel()
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
 	shelves := []*shelf{newShelf(t, "a", row("echo", "")), newShelf(t, "b", row("echo", "")), newShelf(t, "c", row("echo", ""))}

@@ -34,6 +34,7 @@ func (s *shelf) ruled(rules interop.ToolRules) []interop.Server {
 // A configuration that is applied during calls is in the log once. For each server, the log has only the actual
 // changes.
 func TestApplyTellsTheStory(t *testing.T) {
+	t.Parallel()
 	fs, web := newShelf(t, "fs", row("echo", ""), row("hang", "")), newShelf(t, "web", row("echo", ""))
 	log := open(t, logPath(t))
 	var mu sync.Mutex
@@ -129,6 +130,7 @@ func TestRulesTellTheStory(t *testing.T) {
 // An approval is for a server's tool by the server's own name. Denying the tool for a while, or renaming it, does not
 // change the approval.
 func TestApprovalsOutliveRules(t *testing.T) {
+	t.Parallel()
 	fs := newShelf(t, "fs", row("echo", "Echoes."))
 	path := logPath(t)
 	run := func(rules interop.ToolRules, want string) {

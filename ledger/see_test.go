@@ -30,6 +30,7 @@ func recalled(t *testing.T, log *ledger.File, servers []interop.Server) (names [
 
 // The tools that a command saw are known at the next start. They are not live, not approved, and enroll no server.
 func TestWhatACommandSaw(t *testing.T) {
+	t.Parallel()
 	s, path := newShelf(t, "fs", row("echo", "Echoes.")), logPath(t)
 	log, servers := open(t, path), configs(s)
 	runSee(t, log, servers)

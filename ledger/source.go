@@ -38,7 +38,7 @@ func (a *Attachment) admit(c toolbox.Call) *toolbox.Result {
 	a.reconcileIfStale()
 	if _, isHeld := a.guard.heldByName[c.Name]; isHeld {
 		return toolbox.ErrorResult(c.Name +
-			" is kept back: it is new or changed since its server was approved. A person has to accept it.")
+			" is held back: it is new or changed since its server was approved. A person has to accept it.")
 	}
 	return nil
 }

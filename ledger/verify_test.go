@@ -13,6 +13,7 @@ import (
 
 // Tampering with a log is found, and the line is named.
 func TestVerifyFindsTampering(t *testing.T) {
+	t.Parallel()
 	path := logPath(t)
 	f := open(t, path)
 	stored := twoRuns(t, f)
@@ -78,6 +79,7 @@ func TestVerifyFindsTampering(t *testing.T) {
 
 // A change of any single byte is found.
 func TestVerifyFindsEveryByte(t *testing.T) {
+	t.Parallel()
 	path := logPath(t)
 	twoRuns(t, ledger.Unsynced(open(t, path)))
 	whole := contents(t, path)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,7 +32,7 @@ func diffWords(before, after string) []Word {
 		}
 	}
 	out.add(" ", words[out.taken:]...)
-	return out.list
+	return out.joined()
 }
 
 // quotedLines returns one quoted word per line.
@@ -43,10 +44,16 @@ func quotedLines(words []string) []byte {
 	return b.Bytes()
 }
 
-// wordList is a list of words, and the number of words of the first text that it has taken.
+// wordList is a list of parts, and the number of words of the first text that it has taken.
 type wordList struct {
-	list  []Word
+	parts []wordPart
 	taken int
+}
+
+// wordPart is a [Word] whose text is not joined yet. Joining it for every word would take quadratic time.
+type wordPart struct {
+	op    string
+	words []string
 }
 
 // add appends words to the last part, or begins another.
@@ -54,11 +61,20 @@ func (w *wordList) add(op string, words ...string) {
 	if op != "+" {
 		w.taken += len(words)
 	}
-	switch n := len(w.list); {
+	n := len(w.parts)
+	switch {
 	case len(words) == 0:
-	case n > 0 && w.list[n-1].Op == op:
-		w.list[n-1].Text += strings.Join(words, "")
+	case n > 0 && w.parts[n-1].op == op:
+		w.parts[n-1].words = append(w.parts[n-1].words, words...)
 	default:
-		w.list = append(w.list, Word{op, strings.Join(words, "")})
+		w.parts = append(w.parts, wordPart{op, slices.Clone(words)})
 	}
+}
+
+func (w *wordList) joined() []Word {
+	var list []Word
+	for _, p := range w.parts {
+		list = append(list, Word{p.op, strings.Join(p.words, "")})
+	}
+	return list
 }

@@ -1,0 +1,115 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/indusagi/indus/internal/chain"
+)
+
+// followTick is the interval at which [Follow] looks for new records, which costs two calls of the system.
+const followTick = 200 * time.Millisecond
+
+// Follow is [Read], and then calls each with new records, also in new files, until the context ends.
+func Follow(ctx context.Context, path string, f *Filter, each func(*Record) error) error {
+	files, err := openFiles(path)
+	if err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	t := tail{path: path, file: files[len(files)-1]}
+	defer func() { t.file.Close() }()
+	defer files[:len(files)-1].close()
+	if t.offset, err = wholeLines(t.file, t.file.size); err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	r := newReading(ctx, f, each)
+	if err := r.read(files); err != nil {
+		return ignoreEnd(ctx, err)
+	}
+	tick := time.NewTicker(followTick)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if err := t.next(r); err != nil {
+			return ignoreEnd(ctx, err)
+		}
+	}
+}
+
+// ignoreEnd returns nil if the context ended, which is the normal end of [Follow].
+func ignoreEnd(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// tail is a file that is read as it grows.
+type tail struct {
+	path   string
+	file   logFile
+	offset int64 // of the first unread line
+}
+
+// next reads the new lines of the file, and those of the files after it.
+func (t *tail) next(r *reading) error {
+	for {
+		current, err := os.Stat(t.path) // before the last read: nothing is added to the file after it was renamed
+		if err != nil && !os.IsNotExist(err) {
+			return err
+		}
+		if err := t.readOn(r); err != nil {
+			return err
+		}
+		if err != nil || os.SameFile(current, t.file.info) {
+			return nil
+		}
+		following, err := t.following()
+		if err != nil {
+			return err
+		}
+		t.file.Close()
+		t.file, t.offset = following, 0
+	}
+}
+
+// readOn reads the complete new lines of the file.
+func (t *tail) readOn(r *reading) error {
+	info, err := t.file.Stat()
+	if err != nil {
+		return err
+	}
+	t.offset = min(t.offset, info.Size()) // it may have been cut
+	var s chain.Scan
+	torn, err := s.ReadAll(stopReader{r, io.NewSectionReader(t.file, t.offset, info.Size()-t.offset)}, maxLine, r.take)
+	if err == nil {
+		err = r.err
+	}
+	t.offset = info.Size() - int64(torn)
+	return err
+}
+
+// following opens the file after this one.
+func (t *tail) following() (logFile, error) {
+	earlier, err := earlierFiles(t.path)
+	if err != nil {
+		return logFile{}, err
+	}
+	paths := append(earlier, t.path)
+	i := slices.IndexFunc(paths, func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && os.SameFile(info, t.file.info)
+	})
+	if i < 0 || i == len(paths)-1 {
+		i = len(paths) - 2 // it was removed, or replaced
+	}
+	return openLogFile(paths[i+1])
+}

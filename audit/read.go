@@ -1,0 +1,268 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/indusagi/indus/internal/chain"
+)
+
+// Filter selects records. The zero value selects all. A text that is not "" must be equal.
+type Filter struct {
+	Principal, Server, Client, Type, Approval, Trace string
+	// Tool is the name of a tool or prompt, or the URI of a resource.
+	Tool string
+	// View is compared if it is not nil, because "" is the view of everything.
+	View    *string
+	Outcome Outcome
+	// Since and Until bound the times of the records. Both are inclusive. Zero means no bound.
+	Since, Until time.Time
+	// Last selects the last matching records only. 0 means all.
+	Last int
+}
+
+// matches reports whether a filter selects a record.
+func (f *Filter) matches(r *Record) bool {
+	for _, c := range [...]struct{ want, got string }{
+		{f.Principal, r.Principal}, {f.Server, r.Server}, {f.Client, r.Client}, {f.Type, r.Type},
+		{f.Approval, r.Approval}, {f.Trace, r.Trace}, {string(f.Outcome), string(r.Outcome)},
+	} {
+		if c.want != "" && c.want != c.got {
+			return false
+		}
+	}
+	switch {
+	case f.Tool != "" && f.Tool != r.Tool && f.Tool != r.Target:
+	case f.View != nil && *f.View != r.View:
+	case !f.Since.IsZero() && r.At.Before(f.Since):
+	case !f.Until.IsZero() && r.At.After(f.Until):
+	default:
+		return true
+	}
+	return false
+}
+
+// Read calls each with the records of the log at path and of its earlier files, the oldest first. It returns the number
+// of damaged lines that it left out: Verify reports them. It checks each record, but not the chain. If each returns an
+// error, Read returns this error.
+func Read(ctx context.Context, path string, f *Filter, each func(*Record) error) (damaged int, err error) {
+	files, err := openFiles(path)
+	if err != nil {
+		return 0, fmt.Errorf("audit: %w", err)
+	}
+	defer files.close()
+	r := newReading(ctx, f, each)
+	err = r.read(files)
+	return r.damaged, err
+}
+
+// reading is one reading of records.
+type reading struct {
+	context.Context
+	filter  *Filter
+	each    func(*Record) error
+	lines   *lineReader
+	damaged int
+	err     error // of each
+}
+
+func newReading(ctx context.Context, f *Filter, each func(*Record) error) *reading {
+	if f == nil {
+		f = &Filter{}
+	}
+	return &reading{Context: ctx, filter: f, each: each, lines: newLineReader()}
+}
+
+func (r *reading) read(files logFiles) error {
+	if r.filter.Last > 0 {
+		return r.last(files)
+	}
+	return r.all(files)
+}
+
+// take takes a line.
+func (r *reading) take(line []byte) {
+	if r.err != nil {
+		return
+	}
+	record, err := r.lines.read(line)
+	if err != nil {
+		r.damaged++
+	} else if r.filter.matches(&record) {
+		r.err = r.each(&record)
+	}
+}
+
+func (r *reading) all(files logFiles) error {
+	for _, in := range files {
+		var s chain.Scan
+		if _, err := s.ReadAll(stopReader{r, io.NewSectionReader(in, 0, in.size)}, maxLine, r.take); err != nil {
+			return err
+		}
+	}
+	return r.err
+}
+
+// stopReader ends when the context ends, or when each has returned an error.
+type stopReader struct {
+	*reading
+	in io.Reader
+}
+
+// Read implements [io.Reader].
+func (s stopReader) Read(b []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	} else if err := s.Context.Err(); err != nil {
+		return 0, err
+	}
+	return s.in.Read(b)
+}
+
+// last calls each with the last matching records.
+func (r *reading) last(files logFiles) error {
+	var found []Record
+	for _, in := range slices.Backward(files) {
+		err := readBackward(in, in.size, func(line []byte) bool {
+			record, err := r.lines.read(line)
+			if err != nil {
+				r.damaged++
+			} else if r.filter.matches(&record) {
+				record.line = bytes.Clone(record.line)
+				found = append(found, record)
+			}
+			return len(found) < r.filter.Last && r.Context.Err() == nil
+		})
+		if err := errors.Join(err, r.Context.Err()); err != nil {
+			return err
+		}
+		if len(found) == r.filter.Last {
+			break
+		}
+	}
+	for i := range found {
+		if err := r.each(&found[len(found)-1-i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readBackward calls each with the complete lines of a file of this size, the last first, until each returns false.
+func readBackward(in io.ReaderAt, size int64, each func(line []byte) bool) error {
+	const part = 256 << 10
+	var rest []byte // the end of a line
+	torn := true    // rest has no end of a line behind it
+	for to := size; to > 0; {
+		n := int(min(to, part))
+		buf := make([]byte, n, n+len(rest))
+		to -= int64(n)
+		if _, err := in.ReadAt(buf, to); err != nil {
+			return err
+		}
+		buf = append(buf, rest...)
+		for {
+			at := bytes.LastIndexByte(buf, '\n')
+			if at < 0 {
+				break
+			}
+			if !torn && !each(buf[at+1:]) {
+				return nil
+			}
+			torn = false
+			buf = buf[:at]
+		}
+		rest = buf
+		if len(rest) > maxLine+part {
+			rest = rest[:maxLine+1] // it is too long for a line already
+		}
+	}
+	if !torn {
+		each(rest)
+	}
+	return nil
+}
+
+// logFile is a file of a log, with its size when it was opened.
+type logFile struct {
+	*os.File
+	path string
+	info os.FileInfo
+	size int64
+}
+
+func openLogFile(path string) (logFile, error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return logFile{}, err
+	}
+	info, err := in.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a file", path)
+	}
+	if err != nil {
+		return logFile{}, errors.Join(err, in.Close())
+	}
+	return logFile{in, path, info, info.Size()}, nil
+}
+
+// logFiles holds the files of a log, the oldest first.
+type logFiles []logFile
+
+func (f logFiles) close() {
+	for _, file := range f {
+		file.Close()
+	}
+}
+
+// openFiles opens the files of a log. There is at least one. The file that is written is opened first, because it may
+// become an earlier file in the meantime.
+func openFiles(path string) (logFiles, error) {
+	current, err := openLogFile(path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !missing {
+		return nil, err
+	}
+	opened, err := openEarlier(path, current.info)
+	switch {
+	case err != nil && !missing:
+		return nil, errors.Join(err, current.Close())
+	case err != nil:
+		return nil, err
+	case !missing:
+		return append(opened, current), nil
+	case len(opened) == 0:
+		return nil, fmt.Errorf("%s: there is no audit log: indus serve writes it if the configuration has \"audit\"", path)
+	}
+	return opened, nil
+}
+
+// openEarlier opens the earlier files of a log. current is left out if it has just become one.
+func openEarlier(path string, current os.FileInfo) (opened logFiles, err error) {
+	paths, err := earlierFiles(path)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range paths {
+		file, err := openLogFile(p)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it has just been removed: Options.Keep
+		} else if err != nil {
+			opened.close()
+			return nil, err
+		}
+		if current != nil && os.SameFile(file.info, current) {
+			file.Close()
+			continue
+		}
+		opened = append(opened, file)
+	}
+	return opened, nil
+}
