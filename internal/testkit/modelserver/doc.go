@@ -1,7 +1,10 @@
 // Package modelserver is a scripted model: a streaming server with the APIs of Anthropic's Messages and OpenAI's chat
 // completions that replays a script. [New] starts one for a test:
 //
-//	s := modelserver.New(t, modelserver.Turn{Calls: []modelserver.Call{{Name: "read", Input: `{"path":"go.mod"}`}}}, modelserver.Turn{Text: "It is a module."})
+//	read := modelserver.Call{Name: "read", Input: `{"path":"go.mod"}`}
+//	s := modelserver.New(t,
+//		modelserver.Turn{Calls: []modelserver.Call{read}},
+//		modelserver.Turn{Text: "It is a module."})
 //	model := anthropic.New("m", &anthropic.Options{Key: "k", BaseURL: s.URL})
 //
 // Each request takes the next turn, over either API. Text and arguments arrive in pieces, cut at unusual places. Calls

@@ -3,7 +3,8 @@
 //
 // It is a separate module, so that users of indus do not resolve these SDKs. From the root of the repository:
 //
-//	cd internal/testkit/providers && go test -gcflags='github.com/anthropics/...=-l' -gcflags='github.com/openai/...=-l' ./...
+//	cd internal/testkit/providers
+//	go test -gcflags='github.com/anthropics/...=-l' -gcflags='github.com/openai/...=-l' ./...
 //
 // The flags turn inlining off in the two largest SDKs, which halves the time of the first build.
 //

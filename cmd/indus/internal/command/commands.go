@@ -79,7 +79,7 @@ const completionHelp = `Print a script that completes indus commands, flags, ser
 Usage:
   indus completion bash|zsh|fish|powershell
 
-That of bash needs the package bash-completion. Tools and their arguments are those
+The script for bash needs the package bash-completion. Tools and their arguments are those
 that the ledger knows, of servers that indus serve has run; no server is started.
 
 A session:
@@ -99,12 +99,12 @@ func newVersion(s show.Streams) *cobra.Command {
 				Go      string `json:"go"`
 				OS      string `json:"os"`
 				Arch    string `json:"arch"`
-			}{moduleVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH})
+			}{ModuleVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH})
 		}
 		return printVersion(s)
 	}, cobra.Command{
 		Use: "version", Short: "Print the version",
-		Long: "Print the version.\n\nA session:\n  $ indus version\n  indus " + moduleVersion(),
+		Long: "Print the version.\n\nA session:\n  $ indus version\n  indus " + ModuleVersion(),
 	})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object: version, go, os, arch")
 	return cmd
@@ -124,12 +124,12 @@ func addVersionFlag(root *cobra.Command, s show.Streams) {
 }
 
 func printVersion(s show.Streams) error {
-	_, err := fmt.Fprintf(s.Out, "indus %s\n", moduleVersion())
+	_, err := fmt.Fprintf(s.Out, "indus %s\n", ModuleVersion())
 	return err
 }
 
-// moduleVersion returns the module version from the build info, or else the default version with "-dev".
-func moduleVersion() string {
+// ModuleVersion returns the module version from the build info, or else the default version with "-dev".
+func ModuleVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
 		return host.DefaultInfo().Version + "-dev"
@@ -182,7 +182,7 @@ func writeManPages(dir, date string, c *cobra.Command) error {
 // manPage returns the manual page of a command. The help text is laid out already, so roff must not fill its lines.
 func manPage(name, date string, c *cobra.Command) string {
 	return fmt.Sprintf(".TH %s 1 %q %q\n.SH NAME\n%s \\- %s\n.SH DESCRIPTION\n.nf\n%s\n.fi\n.SH SEE ALSO\n.BR indus (1)\n",
-		strings.ToUpper(roffText(name)), date, "indus "+moduleVersion(), roffText(name), roffText(c.Short),
+		strings.ToUpper(roffText(name)), date, "indus "+ModuleVersion(), roffText(name), roffText(c.Short),
 		roffText(HelpText(c)))
 }
 

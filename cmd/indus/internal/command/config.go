@@ -101,7 +101,7 @@ func (f *ConfigFlags) Load(
 	}
 	if len(c.Rows) == 0 && len(c.Notes) == 0 {
 		s.Reportf(
-			"no MCP servers are configured: indus mcp add configures one, indus mcp import takes over those of another client")
+			"no MCP servers are configured: indus mcp add adds one, indus mcp import copies the servers of a client")
 	}
 	return c, nil
 }

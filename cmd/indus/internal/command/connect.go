@@ -62,7 +62,7 @@ func (f *LedgerFlags) Connect(
 		if err != nil {
 			tokens.Close()
 			return nil, fmt.Errorf(
-				"%w; without the ledger it is unknown which tools changed, and the configuration keeps those back", err)
+				"%w; the configuration holds back changed tools, and the ledger is needed to detect them", err)
 		}
 		a := ledger.Attach(ctx, ledger.Empty(), servers, &ledger.Options{Mount: o, Log: log, By: "indus mcp"})
 		c.Mounted, c.Closers = &interop.Mounted{Box: a.Box, Fleet: a.Fleet}, []func(){a.Close, tokens.Close}
@@ -95,7 +95,7 @@ func (f *LedgerFlags) See(ctx context.Context, fleet *interop.Fleet, s show.Stre
 		return
 	}
 	if err != nil {
-		s.Logger().Info("what the servers listed is not kept", "err", err)
+		s.Logger().Info("the lists of the servers are not kept", "err", err)
 	}
 }
 
@@ -111,7 +111,7 @@ func GuardOf(servers []interop.Server) string {
 
 // NeedsLedger returns the error for --no-ledger with a setting that holds back changed tools.
 func NeedsLedger(guard string) error {
-	return Usagef("--no-ledger: %s needs the ledger, which knows what was approved", guard)
+	return Usagef("--no-ledger: %s needs the ledger, which has the approvals", guard)
 }
 
 // ReportDown reports the servers that are down, and returns the last fault.

@@ -22,27 +22,27 @@ const (
 	configurationHelp = `Configuration:
   Servers are configured in .indusvx/mcp.json of the working directory, in
   indusvx/mcp.json of the user's configuration directory, or in a file that
-  --mcp names. What a project's file configures is started once it is approved:
-  naming the file approves it, and so does --trust.`
+  --mcp names. The servers of a project's file start after they are approved.
+  Naming the file with --mcp approves them, and so does --trust.`
 
 	// exitHelp lists all exit codes.
 	exitHelp = `Exit codes:
   0    ok
-  1    a server answers with an error, or something unforeseen
+  1    a server returned an error, or another fault
   2    usage: flags, names, arguments and files
-  3    the server wants authorization
+  3    the server requires authorization
   4    the server cannot be reached
   5    the tool ran and failed
   130  interrupted
-  With --json an error is a JSON object on stdout, unless data is there already:
+  With --json, an error is a JSON object on stdout, unless data was already written:
   {"error": {"code", "exit", "message", "try", "server", "kind"}}; code is fault,
   usage, forbidden, unreachable, tool_failed or interrupted.`
 
 	logFlagsHelp = `
-  -v, --verbose      log everything to stderr, as with --log-level debug
-  --log-level LEVEL  log to stderr from that level on: debug, info, warn or error
+  -v, --verbose      log everything to stderr, like --log-level debug
+  --log-level LEVEL  log this level and above to stderr: debug, info, warn, error
                      (default: off)
-  -h, --help         this text`
+  -h, --help         print this text`
 )
 
 // WriteHelp prints the help text of a command, with the flags of every command.
@@ -127,7 +127,8 @@ func usageHelp(cmd *cobra.Command, flags bool) string {
 		}
 		lines = append(lines, show.WrapColumn(show.Pad(head, column)+c.Short, column, helpWidth)...)
 	}
-	return strings.Join(append(lines, show.Pad("  "+cmd.CommandPath()+" COMMAND -h", column)+"all about a command"), "\n")
+	last := show.Pad("  "+cmd.CommandPath()+" COMMAND -h", column) + "the help of a command"
+	return strings.Join(append(lines, last), "\n")
 }
 
 // ownFlags returns the flags of a command without the flags of every command, in the order of their definition.

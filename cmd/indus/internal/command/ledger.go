@@ -76,7 +76,7 @@ func (f *LedgerFlags) Open(ctx context.Context) (*ledger.File, string, error) {
 }
 
 // errRemoved is returned if the ledger existed before and is now missing.
-var errRemoved = errors.New("was removed, and with it what was approved; put it back, or begin anew: indus serve")
+var errRemoved = errors.New("was removed, and its approvals with it; restore it, or begin a new one: indus serve")
 
 func (f *LedgerFlags) open(
 	ctx context.Context, policy absentPolicy, wait time.Duration, o *ledger.FileOptions,
@@ -110,7 +110,7 @@ func OpenLedger(ctx context.Context, path string, wait time.Duration, o *ledger.
 	defer cancel()
 	file, err := ledger.OpenFile(bounded, path, o)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		err = fmt.Errorf("%s: another process holds it, and does not let go; is one of indus stopped?", path)
+		err = fmt.Errorf("%s: another process keeps it locked; is an indus process stopped?", path)
 	}
 	return file, err
 }
@@ -125,7 +125,7 @@ func WasRemoved(path string) bool {
 func (f *LedgerFlags) ReportRemoved(file *ledger.File, path string, s show.Streams) {
 	if file != nil && file.Removed() {
 		s.Reportf(
-			"%s was removed, and with it what was approved: no tool counts as approved; look at them, and accept them: indus "+
+			"%s was removed, and its approvals with it: no tool is approved; look at the tools, and accept them: indus "+
 				"mcp accept%s",
 			path, f.Repeat())
 	}
@@ -293,9 +293,9 @@ func (p *pins) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.En
 
 // HeldBack returns the message that tools are held back, with the command that accepts them.
 func (f *LedgerFlags) HeldBack(names ...string) string {
-	is, it := "is kept back: it is new or changed since its server was approved", "it"
+	is, it := "is held back: it is new or changed since its server was approved", "it"
 	if len(names) > 1 {
-		is, it = "are kept back: they are new or changed since their servers were approved", "them"
+		is, it = "are held back: they are new or changed since their servers were approved", "them"
 	}
 	return strings.Join(names, ", ") + " " + is + "; look at " + it + ", and accept " + it + ": indus mcp accept" +
 		f.Repeat()

@@ -28,7 +28,7 @@ func TestAHeldLedgerIsNotWaitedForForEver(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = command.OpenLedger(t.Context(), path, time.Millisecond, nil)
-	if err == nil || !strings.HasPrefix(err.Error(), path+": another process holds it") {
+	if err == nil || !strings.HasPrefix(err.Error(), path+": another process keeps it locked") {
 		t.Errorf("it says %v", err)
 	}
 }

@@ -103,7 +103,7 @@ func reportSlowEnd(ctx context.Context, ready <-chan struct{}, s show.Streams) (
 func NewRoot(s show.Streams, tree Tree) *cobra.Command {
 	root := &cobra.Command{
 		Use:               "indus",
-		Short:             "MCP servers' tools in, and out again",
+		Short:             "A gateway and command line for the tools of MCP servers",
 		Long:              rootHelp,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -120,7 +120,7 @@ func NewRoot(s show.Streams, tree Tree) *cobra.Command {
 	all.Session(root, s)
 	addVersionFlag(root, s)
 	root.AddCommand(NewGroup(cobra.Command{
-		Use: "mcp", Short: "Look at the configured MCP servers, and call their tools", Long: mcpHelp,
+		Use: "mcp", Short: "Configure MCP servers, examine them and call their tools", Long: mcpHelp,
 	}, all.MCP...), newCompletion(s), newVersion(s), newMan())
 	root.AddCommand(all.Own...)
 	for _, group := range root.Commands() {
@@ -131,27 +131,28 @@ func NewRoot(s show.Streams, tree Tree) *cobra.Command {
 	return root
 }
 
-const rootHelp = `indus brings the tools of MCP servers into a terminal or a program, and puts
-them out again to any MCP client: many servers behind one endpoint.
+const rootHelp = `indus uses the tools of MCP servers in a terminal or a program, and serves
+them to any MCP client: many servers behind one endpoint.
 
 Usage:
-  indus                              an agent with their tools, to talk to
-  indus -p TEXT                      the same, for one answer on stdout
+  indus                              start a conversation with an agent that has the tools
+  indus -p TEXT                      print one answer of the agent on stdout
   indus mcp add NAME ...             configure a server
-  indus mcp import [CLIENT]          take over those of another MCP client
-  indus mcp approve [SERVER]...      let those of a project's file start
-  indus mcp ls                       list the configured servers with their state
-  indus mcp doctor [SERVER]...       find out why a server does not work
-  indus mcp tools [SERVER]           list their tools
+  indus mcp import [CLIENT]          copy the servers of another MCP client
+  indus mcp approve [SERVER]...      approve servers of a project's file
+  indus mcp ls                       list the configured servers and their state
+  indus mcp doctor [SERVER]...       find out why a server fails
+  indus mcp tools [SERVER]           list the tools
   indus mcp call TOOL [ARGUMENT]...  call a tool; with -h, show its arguments
   indus mcp lint [SERVER]...         check tool schemas against every model provider
-  indus mcp -h                       the other commands about servers
-  indus serve                        one endpoint for all of them
-  indus key add                      an API key for a client of it
-  indus op ls URL                    the tools of one server as operations
+  indus mcp -h                       list all commands about servers
+  indus serve                        serve all servers at one endpoint
+  indus key add                      create an API key for a client of serve
+  indus approvals                    list the calls to serve that wait for a person
+  indus op ls URL                    list the tools of one server as operations
   indus completion SHELL             complete commands, servers and tools with Tab
   indus version                      print the version
-  indus COMMAND -h                   all about a command
+  indus COMMAND -h                   the help of a command
 
 Flags of every command:` + logFlagsHelp + `
 
@@ -172,7 +173,7 @@ A session:
 
 ` + exitHelp
 
-const mcpHelp = `Look at the configured MCP servers, and call their tools.
+const mcpHelp = `Configure MCP servers, examine them and call their tools.
 
 A session:
   $ cat .indusvx/mcp.json
