@@ -13,6 +13,7 @@ import (
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/policy"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -29,7 +30,17 @@ var (
 
 // Handle implements [host.Backend]. The row of the method decides how the request is handled.
 func (v *view) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
-	return v.relay(context.WithValue(ctx, viewKey{}, v), m, back, v.handle)
+	ctx = v.begin(ctx, m)
+	if isNote(m.Method) || m.Method == protocol.MethodDiscover {
+		return v.relay(ctx, m, back, v.handle)
+	}
+	x := exchangeOf(ctx)
+	return x.handle(ctx, func(ctx context.Context) (json.RawMessage, error) {
+		if err := x.checkSpelling(); err != nil {
+			return nil, err
+		}
+		return v.relay(ctx, x.readAnswer(m), back, v.handle)
+	})
 }
 
 func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
@@ -41,8 +52,8 @@ func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer)
 	case isNote(m.Method):
 		v.forwardNotification(ctx, m)
 		return nil, nil
-	case v.transparent && row != nil && (row.handler != fromTools || !v.gateway.restricts(v.scope.server)):
-		if m.Method == protocol.MethodToolsList && v.kindOf(m.Client) != v.plainKind {
+	case v.transparent && row != nil && !v.restricts(ctx, row):
+		if m.Method == protocol.MethodToolsList && m.Client.Declared() != (interop.Declared{}) {
 			v.toolsVary.Store(true)
 		}
 		return v.request(ctx, v.scope.server, m)
@@ -50,14 +61,21 @@ func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer)
 		return v.handleUnlisted(ctx, m)
 	case row.handler == fromTools:
 		return v.handleTools(ctx, m, back)
-	case row.handler == fromAll && !v.lacksCapability(row):
+	case row.handler == fromAll && (!v.lacksCapability(row) || requesterOf(ctx).kind.rights != nil):
 		return v.list(ctx, row, m)
 	}
 	return v.route(ctx, row, m)
 }
 
-// restricts reports whether the configuration of a server limits its tools: it holds tools that changed since their
-// approval, or it excludes tools. Such tools are guarded in every view, in a transparent view too.
+// restricts reports whether a transparent view must treat a method as other views do. A policy limits all methods. The
+// configuration of the server may limit its tools: it holds tools that changed since their approval, or excludes tools.
+func (v *view) restricts(ctx context.Context, row *methodRow) bool {
+	if requesterOf(ctx).kind.rights != nil {
+		return true
+	}
+	return row.handler == fromTools && v.gateway.restricts(v.scope.server)
+}
+
 func (g *Gateway) restricts(server string) bool {
 	for _, s := range g.attached.Fleet.Servers() {
 		if s.ID == server {
@@ -79,7 +97,18 @@ func (v *view) forwardNotification(ctx context.Context, m interop.Message) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, forwardWait)
 	defer cancel()
-	v.gateway.attached.Fleet.Tell(ctx, m.Client.Session, m, v.scope.mayContainAny)
+	requester := requesterOf(ctx)
+	v.gateway.attached.Fleet.Tell(ctx, m.Client.Session, m, func(server string) bool {
+		switch {
+		case !v.scope.mayContainAny(server):
+			return false
+		case requester.kind.rights == nil:
+			return true
+		case m.Method != noteRoots: // as a request with a method that indus does not know
+			return rightsIn(ctx).permits(policy.Administer, policy.Item{Kind: policy.Server, Server: server})
+		}
+		return v.hasPart(server, requester)
+	})
 }
 
 // offers reports whether the view may have a method. A core method is always offered, because a server that has it may
@@ -181,9 +210,9 @@ func (v *view) Settle(ctx context.Context, p toolbox.Principal) {
 }
 
 // CheckHeader compares the Mcp-Param-* headers of a call with its params. It implements [host.HeaderChecker].
-func (v *view) CheckHeader(m interop.Message, h http.Header) error {
-	if c, ok := v.toolsKind(v.requesterOf(m.Caller, m.Client)).tools.(host.HeaderChecker); ok {
-		return c.CheckHeader(m, h)
+func (v *view) CheckHeader(ctx context.Context, m interop.Message, h http.Header) error {
+	if c, ok := v.toolsKind(v.requesterOf(ctx, m)).tools.(host.HeaderChecker); ok {
+		return c.CheckHeader(ctx, m, h)
 	}
 	return nil
 }

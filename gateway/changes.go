@@ -21,6 +21,9 @@ type paceKey struct{ server, feature string }
 
 // handleEvent handles the events of servers, because their lists appear and disappear with them.
 func (g *Gateway) handleEvent(e interop.Event) {
+	if g.opts.Control.Telemetry != nil {
+		g.countRestarts(e)
+	}
 	switch e.Kind {
 	case interop.ServerReady:
 		g.storeDescription(e.Server)
@@ -113,7 +116,7 @@ func (v *view) recordListed(row *methodRow, requester listRequester, m *mergedLi
 	l := requester.kind.listed[row]
 	if l == nil {
 		l = &listedRows{rows: m.rows}
-		if requester.kind != v.plainKind {
+		if requester.kind.declared != (interop.Declared{}) {
 			l.client = requester.client.Listing()
 		}
 		requester.kind.listed[row] = l

@@ -17,17 +17,24 @@ import (
 // capabilities share the same lists. Clients that declare nothing share the lists for such clients.
 
 const (
-	// maxKinds bounds the remembered kinds of clients that declare something. Above it, all kinds are dropped.
-	maxKinds = 32
+	// maxKinds bounds the remembered kinds of clients. Above it, all kinds but plainKind are dropped.
+	maxKinds = 256
 	// learnPatience is how long a request waits for the lists of its kind. Later lists are announced by list_changed.
 	learnPatience = 10 * time.Second
 	// learnTime bounds the requests to the servers, which may have to be started.
 	learnTime = 2 * time.Minute
 )
 
-// clientKind is the state for all clients of a view that declare the same capabilities.
+// kindKey identifies a kind of clients: the capabilities that they declare, and their class of rights.
+type kindKey struct {
+	declared interop.Declared // zero: nothing
+	class    string           // see [rights]; "": there is no policy
+}
+
+// clientKind is the state for all clients of a view that declare the same capabilities and have the same rights.
 type clientKind struct {
-	declared     interop.Declared // zero: nothing
+	kindKey
+	rights       *rights // nil: all
 	shown        *shownTools
 	source       toolbox.Source             // the tools that replace shown, see View.Expose
 	tools        host.Backend               // answers tools/list and tools/call
@@ -35,8 +42,11 @@ type clientKind struct {
 	listed       map[*methodRow]*listedRows // if the view has parts of servers, see [view.notifyLists]; guarded by view.mu
 }
 
-func (v *view) newKind(d interop.Declared) *clientKind {
-	k := &clientKind{declared: d, shown: &shownTools{view: v, declared: d}, listed: map[*methodRow]*listedRows{}}
+func (v *view) newKind(key kindKey, r *rights) *clientKind {
+	k := &clientKind{
+		kindKey: key, rights: r, shown: &shownTools{view: v, declared: key.declared, rights: r},
+		listed: map[*methodRow]*listedRows{},
+	}
 	k.source = v.scope.tools(&v.gateway.opts, k.shown)
 	k.tools = host.Tools(k.source, &v.opts)
 	return k
@@ -49,52 +59,54 @@ type listRequester struct {
 	kind   *clientKind
 }
 
-func (v *view) requesterOf(caller toolbox.Principal, c *interop.Client) listRequester {
-	return listRequester{caller, c, v.kindOf(c)}
+// requesterOf returns the client that sent a request.
+func (v *view) requesterOf(ctx context.Context, m interop.Message) listRequester {
+	r := v.rightsOf(ctx, m)
+	return listRequester{m.Caller, m.Client, v.kindOf(kindKey{m.Client.Declared(), r.className()}, r)}
 }
 
-// kindOf returns the kind of a client.
-func (v *view) kindOf(c *interop.Client) *clientKind {
-	d := c.Declared()
-	if d == (interop.Declared{}) && v.plainKind != nil {
+// kindOf returns the kind of the clients with this key. r holds their rights.
+func (v *view) kindOf(key kindKey, r *rights) *clientKind {
+	if key == (kindKey{}) && v.plainKind != nil {
 		return v.plainKind
 	}
 	v.mu.Lock()
-	k := v.kinds[d]
+	k := v.kinds[key]
 	v.mu.Unlock()
 	if k != nil {
 		return k
 	}
-	fresh := v.newKind(d)
+	fresh := v.newKind(key, r)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	k = v.kinds[d]
+	k = v.kinds[key]
 	if k != nil {
 		return k
 	}
 	if len(v.kinds) > maxKinds {
-		v.kinds = map[interop.Declared]*clientKind{{}: v.plainKind}
+		v.kinds = map[kindKey]*clientKind{{}: v.plainKind}
 		v.kindsDropped = true
 	}
-	v.kinds[d] = fresh
+	v.kinds[key] = fresh
 	return fresh
 }
 
-// toolsKind returns the kind that the client's tools are taken from: its own kind, or plainKind if the tools are the
-// same.
+// toolsKind returns the kind that the client's tools are taken from: its own kind, or the kind of clients that declare
+// nothing if the tools are the same.
 func (v *view) toolsKind(requester listRequester) *clientKind {
-	if s := v.gateway.attached.Snapshot(requester.caller); s.For(requester.kind.declared) != s {
-		return requester.kind
+	k := requester.kind
+	if s := v.gateway.attached.Snapshot(requester.caller); s.For(k.declared) != s {
+		return k
 	}
-	return v.plainKind
+	return v.kindOf(kindKey{class: k.class}, k.rights)
 }
 
 // handleTools answers tools/list and tools/call.
 func (v *view) handleTools(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
-	requester := v.requesterOf(m.Caller, m.Client)
+	requester := requesterOf(ctx)
 	k := requester.kind
 	isList := m.Method == protocol.MethodToolsList
-	if k != v.plainKind && (isList || !k.listsLearned.Load() && isUnknownTool(k, m)) {
+	if k.declared != (interop.Declared{}) && (isList || !k.listsLearned.Load() && isUnknownTool(k, m)) {
 		v.learnLists(ctx, m.Client, m.Caller)
 		k.listsLearned.Store(true) // only now, so that calls that arrive meanwhile wait too
 	}

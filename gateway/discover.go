@@ -20,9 +20,12 @@ func (v *view) discover(ctx context.Context, m interop.Message) json.RawMessage 
 	var instructions string
 	if server == "" {
 		caps = v.mergedCapabilities(m.Era)
-		instructions = protocol.JoinInstructions(v.serverInstructions(v.requesterOf(m.Caller, m.Client)))
+		instructions = protocol.JoinInstructions(v.serverInstructions(requesterOf(ctx)))
 	} else {
 		caps, instructions = v.ownCapabilities(server)
+		if r := requesterOf(ctx); r.kind.rights != nil && !v.hasPart(server, r) {
+			instructions = ""
+		}
 	}
 	o := wire.Object{}.Raw("capabilities", caps).Text("instructions", instructions)
 	if v.hasPending() { // they may add to it

@@ -36,23 +36,30 @@ func (v *view) Follow(
 			Data: json.RawMessage(`{"requiredCapabilities":{"extensions":{"` + extTasks + `":{}}}}`),
 		}
 	}
-	ctx, cancel := context.WithCancel(context.WithValue(ctx, viewKey{}, v))
+	ctx, cancel := context.WithCancel(v.begin(ctx, m))
 	var following sync.WaitGroup
 	stop = func() { cancel(); following.Wait() }
-	all := v.followers(ctx, m, ids, notify)
-	late := time.NewTimer(followWait)
-	defer late.Stop()
-	for _, f := range all {
-		following.Go(func() { f.run(ctx) })
-	}
-	for _, f := range all {
-		select {
-		case <-f.answered:
-		case <-late.C:
-			late.Reset(0) // the other servers are not waited for either
-		case <-ctx.Done():
+	_, err = exchangeOf(ctx).handle(ctx, func(ctx context.Context) (json.RawMessage, error) {
+		all := v.followers(ctx, m, ids, notify)
+		late := time.NewTimer(followWait)
+		defer late.Stop()
+		for _, f := range all {
+			following.Go(func() { f.run(ctx) })
 		}
-		agreed = append(agreed, f.agreedIDs()...)
+		for _, f := range all {
+			select {
+			case <-f.answered:
+			case <-late.C:
+				late.Reset(0) // the other servers are not waited for either
+			case <-ctx.Done():
+			}
+			agreed = append(agreed, f.agreedIDs()...)
+		}
+		return nil, nil
+	})
+	if err != nil { // it could not be recorded
+		stop()
+		return nil, nil, err
 	}
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !slices.Contains(agreed, id) }), stop, nil
 }
@@ -63,6 +70,9 @@ type taskFollower struct {
 	server       string
 	origin       serverOrigin // the origin of the server that made the tasks
 	request      interop.Message
+	requester    listRequester
+	rights       *rights
+	items        map[string]*item  // the items of the tasks, by the client's ids
 	ids          map[string]string // the client's ids, by the server's ids
 	notify       func(interop.Message)
 	markAnswered func()        // closes answered
@@ -82,17 +92,25 @@ func (v *view) followers(
 			continue
 		}
 		f := &taskFollower{
-			view: v, server: s.ID, origin: originOf(s), request: m, notify: notify,
-			ids: map[string]string{}, answered: make(chan struct{}),
+			view: v, server: s.ID, origin: originOf(s), request: m, requester: requesterOf(ctx),
+			rights: rightsIn(ctx), notify: notify,
+			items: map[string]*item{}, ids: map[string]string{}, answered: make(chan struct{}),
 		}
 		f.markAnswered = sync.OnceFunc(func() { close(f.answered) })
 		for _, id := range ids {
 			origin, own, err := v.gateway.openTask(ctx, m.Caller, id)
 			if v.transparent {
-				origin, own, err = f.origin, id, nil
+				origin, own, err = f.origin, ownTask{id: id}, nil
 			}
-			if err == nil && origin == f.origin {
-				f.ids[own] = id
+			if err != nil || origin != f.origin {
+				continue
+			}
+			it := &item{}
+			if err := v.setTask(ctx, m, it, s.ID, origin, own); err != nil {
+				continue
+			}
+			if _, err := v.gateway.admit(ctx, it); err == nil {
+				f.ids[own.id], f.items[id] = id, it
 			}
 		}
 		if len(f.ids) > 0 {
@@ -114,7 +132,7 @@ func (f *taskFollower) run(ctx context.Context) {
 	for wait := followRetry; slices.ContainsFunc(fleet.Servers(), isThere); wait = min(2*wait, maxFollowRetry) {
 		begun := time.Now()
 		listen := interop.Message{Method: protocol.MethodListen, Params: params, Caller: f.request.Caller}
-		_, err := f.view.request(ctx, f.server, listen)
+		_, err := f.view.send(ctx, f.server, listen)
 		if _, refused := errors.AsType[*interop.RPCError](err); refused {
 			return
 		}
@@ -159,8 +177,8 @@ func (f *taskFollower) receive(ctx context.Context, m interop.Message) (json.Raw
 	case noteTask:
 		own, _ := protocol.LookupString(m.Params, "taskId")
 		id, ok := f.ids[own]
-		if !ok {
-			break // the client did not ask for this task
+		if !ok || !f.permits(id) {
+			break // the client did not ask for this task, or may not have it any more
 		}
 		if state, err := rewriteTask(f.server, wire.Quote(id), f.view.scope.server == "", m.Params); err == nil {
 			f.sendState(state)
@@ -176,9 +194,12 @@ func (f *taskFollower) catchUp(ctx context.Context, ids []string) {
 	}
 	ctx = interop.WithClient(ctx, f.request.Client)
 	for _, id := range ids {
+		if !f.permits(id) {
+			continue
+		}
 		params := wire.Object{}.Raw("taskId", wire.Quote(id)).JSON()
 		get := interop.Message{Method: "tasks/get", Params: params, Caller: f.request.Caller}
-		state, err := f.view.request(ctx, f.server, get)
+		state, err := f.view.send(ctx, f.server, get)
 		if err == nil {
 			state, err = wire.Rewrite(state, wire.Edit{Key: "resultType"}, wire.Edit{Key: "_meta"})
 		}
@@ -188,11 +209,16 @@ func (f *taskFollower) catchUp(ctx context.Context, ids []string) {
 	}
 }
 
+// permits reports whether the policy still permits the task with this id of the client.
+func (f *taskFollower) permits(id string) bool {
+	it := f.items[id]
+	return f.rights.permits(it.action, it.Item)
+}
+
 // sendState sends the client the state of a task. The state already has the client's id.
 func (f *taskFollower) sendState(state json.RawMessage) {
 	v, row := f.view, f.view.gateway.table["tasks/get"]
-	requester := v.requesterOf(f.request.Caller, f.request.Client)
-	state = v.rewriteURIs(row, ownName{server: f.server}, "", requester, state)
+	state = v.rewriteURIs(row, ownName{server: f.server}, "", f.requester, state)
 	f.notify(interop.Message{Method: noteTask, Params: state})
 }
 

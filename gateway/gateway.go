@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
@@ -47,6 +48,8 @@ type Options struct {
 	// Tap receives all messages that pass the gateway, from many goroutines. It must not block or change bytes. It may
 	// be nil.
 	Tap func(Tapped)
+	// Control configures the decisions about requests and their records.
+	Control Control
 	// Drain is the time that calls in flight have at the end of [Gateway.Run] and in [Gateway.Stop]. 0 means 10 s, and
 	// a negative value no time.
 	Drain time.Duration
@@ -95,6 +98,7 @@ type Gateway struct {
 	descriptions map[string]serverDescription // by server
 	loggedNotes  map[string]bool              // the notes that were logged
 	paces        map[paceKey]*pace
+	restarts     map[string]restarts // by server, for telemetry
 	closed       bool
 	// signIns holds the elicitations of legacy sessions that wait for a sign-in.
 	signIns map[signInKey]string
@@ -102,6 +106,11 @@ type Gateway struct {
 	forwardedHeaders atomic.Pointer[[]string] // names of the request headers that are forwarded to some server
 
 	usedStates usedStates
+	rates      rates
+	taskTools  taskTools
+	alteredMu  sync.Mutex
+	altered    *alteredTools // nil: not collected yet
+	alteredAt  time.Time
 	exchanges  atomic.Uint64 // number of exchanges that were given to Options.Tap
 }
 
@@ -113,7 +122,7 @@ func (g *Gateway) Format(w fmt.State, _ rune) { _, _ = fmt.Fprint(w, g.attached.
 func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway {
 	g := &Gateway{
 		views: map[string]*view{}, table: methodTable(), descriptions: map[string]serverDescription{},
-		loggedNotes: map[string]bool{}, paces: map[paceKey]*pace{},
+		loggedNotes: map[string]bool{}, paces: map[paceKey]*pace{}, restarts: map[string]restarts{},
 		startedAt: time.Now(), ready: make(chan struct{}),
 	}
 	if opts != nil {
@@ -124,6 +133,9 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 	g.setForwardedHeaders(servers)
 	if g.opts.Host.Forward == nil {
 		g.opts.Host.Forward = func() []string { return *g.forwardedHeaders.Load() }
+	}
+	if g.opts.Control.Telemetry != nil {
+		g.opts.Host.SessionEnded = g.sessionEnded
 	}
 	g.namedViews = g.opts.Views
 	g.ctx, g.cancel = context.WithCancel(context.Background())
@@ -140,6 +152,7 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 		g.lists.readMissing(st.Server)
 	}
 	close(g.ready)
+	g.opts.Control.Telemetry.Observe(g.state)
 	return g
 }
 
@@ -156,6 +169,9 @@ func (g *Gateway) ledgerOptions() *ledger.Options {
 	mount.Memory = cmp.Or(mount.Memory, g.opts.Host.Memory, interop.NewMemory(0))
 	g.opts.Host.Memory = cmp.Or(g.opts.Host.Memory, mount.Memory)
 	mount.Endpoint = g.endpoints(mount.Endpoint)
+	if t := g.opts.Control.Telemetry; t != nil {
+		mount.Waits = t.Wait
+	}
 	notify := mount.Notify
 	mount.Notify = func(server string, m interop.Message) {
 		if notify != nil {
@@ -228,37 +244,40 @@ func ViewOf(path string) (below, name string, ok bool) {
 }
 
 // Handler serves all views: over streamable HTTP below /mcp, and over HTTP+SSE below /sse, for clients that support
-// nothing newer. A caller that is refused gets the same response whether the view exists or not.
+// nothing newer. A caller that is refused gets the same response whether the view exists or not. If Host.Authenticate
+// uses an identity.Guard, identity.FromContext returns the caller's identity in tools of the program.
 func (g *Gateway) Handler() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		below, name, ok := ViewOf(r.URL.Path)
-		switch {
-		case r.URL.Path == pathHealth:
-			g.health(w, r)
-			return
-		case !ok && g.opts.WellKnown != nil && strings.HasPrefix(r.URL.Path, "/.well-known/"):
-			g.opts.WellKnown.ServeHTTP(w, r)
-			return
-		case !ok && g.opts.Pages != nil && strings.HasPrefix(r.URL.Path, "/oauth/"):
-			g.opts.Pages.ServeHTTP(w, r)
-			return
-		case !ok:
-			http.Error(w, "nothing is here: the MCP server is at /mcp", http.StatusNotFound)
-			return
-		}
-		v := g.existingView(name)
+	return identity.Carry(http.HandlerFunc(g.serveHTTP))
+}
+
+func (g *Gateway) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	below, name, ok := ViewOf(r.URL.Path)
+	switch {
+	case r.URL.Path == pathHealth:
+		g.health(w, r)
+		return
+	case !ok && g.opts.WellKnown != nil && strings.HasPrefix(r.URL.Path, "/.well-known/"):
+		g.opts.WellKnown.ServeHTTP(w, r)
+		return
+	case !ok && g.opts.Pages != nil && strings.HasPrefix(r.URL.Path, "/oauth/"):
+		g.opts.Pages.ServeHTTP(w, r)
+		return
+	case !ok:
+		http.Error(w, "nothing is here: the MCP server is at /mcp", http.StatusNotFound)
+		return
+	}
+	v := g.existingView(name)
+	if v == nil {
+		v = g.findView(w, r, name)
 		if v == nil {
-			v = g.findView(w, r, name)
-			if v == nil {
-				return
-			}
-		}
-		if below == pathSSE {
-			v.host.SSEHandler().ServeHTTP(w, r)
 			return
 		}
-		v.host.Handler().ServeHTTP(w, r)
-	})
+	}
+	if below == pathSSE {
+		v.host.SSEHandler().ServeHTTP(w, r)
+		return
+	}
+	v.host.Handler().ServeHTTP(w, r)
 }
 
 // findView returns the view of a name, and makes it if necessary. If it returns nil, the request is answered. A request

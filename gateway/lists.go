@@ -221,7 +221,10 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, re
 		}
 		reading, requested := k.reading, k.changes
 		s.mu.Unlock()
-		if !s.awaitRefresh(ctx, reading, has) {
+		ended := s.gateway.opts.Control.Telemetry.Wait(ctx)
+		answered := s.awaitRefresh(ctx, reading, has)
+		ended()
+		if !answered {
 			break
 		}
 		s.mu.Lock()

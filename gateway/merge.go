@@ -16,13 +16,14 @@ import (
 )
 
 // maxMerged bounds the cached versions of one list, for callers that see different ones.
-const maxMerged = 16
+const maxMerged = 64
 
 // mergedList is one list of a view: the rows of all its servers, in the order of the configuration. It is immutable,
 // except for fields below mu.
 type mergedList struct {
 	row       *methodRow
 	parts     []part
+	requester listRequester      // a client that sees the list
 	pages     map[ownName]bool   // pages of the tools that the caller sees, see [view.pagesFor]
 	byName    map[string]ownName // owners by the name in the view, also of rows of servers that are down
 	viewNames map[ownName]string // the inverse of byName, for names that differ
@@ -65,11 +66,11 @@ func (v *view) mergeParts(row *methodRow, requester listRequester, parts []part)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, m := range v.lists[row.name] {
-		if slices.Equal(m.parts, parts) && maps.Equal(m.pages, pages) {
+		if m.isFor(requester) && slices.Equal(m.parts, parts) && maps.Equal(m.pages, pages) {
 			return m
 		}
 	}
-	m := v.merge(row, parts, pages)
+	m := v.merge(row, requester, parts, pages)
 	versions := []*mergedList{m}
 	for _, o := range v.lists[row.name] {
 		if o.private || m.private { // a list without private parts has one version
@@ -78,6 +79,12 @@ func (v *view) mergeParts(row *methodRow, requester listRequester, parts []part)
 	}
 	v.lists[row.name] = versions[:min(len(versions), maxMerged)]
 	return m
+}
+
+// isFor reports whether a requester has the same rights as those that the list was made for.
+func (m *mergedList) isFor(requester listRequester) bool {
+	r := requester.kind.rights
+	return m.requester.kind.class == requester.kind.class && (r == nil || !r.changes)
 }
 
 // parts returns the list of each server, in order. If wait is true, the servers are asked in parallel.
@@ -121,8 +128,11 @@ func (v *view) mayYetList(server string, row *methodRow, requester listRequester
 }
 
 // merge joins the parts to one list.
-func (v *view) merge(row *methodRow, parts []part, pages map[ownName]bool) *mergedList {
-	m := &mergedList{row: row, parts: parts, pages: pages, byName: map[string]ownName{}, viewNames: map[ownName]string{}}
+func (v *view) merge(row *methodRow, requester listRequester, parts []part, pages map[ownName]bool) *mergedList {
+	m := &mergedList{
+		row: row, requester: requester, parts: parts, pages: pages, byName: map[string]ownName{},
+		viewNames: map[ownName]string{}, private: requester.kind.rights != nil,
+	}
 	first := true
 	for _, p := range parts {
 		seen := map[string]bool{}
@@ -195,7 +205,7 @@ func (m *mergedList) add(v *view, p part, own string, raw json.RawMessage) {
 
 // shownName returns the name of a row in the view. It returns false if the row is not in the view.
 func (v *view) shownName(m *mergedList, server, own string) (string, bool) {
-	if !v.admits(m.pages, m.row.kind, ownName{server, own}) {
+	if !v.admits(m.requester, m.row, m.pages, m.row.kind, ownName{server, own}) {
 		return "", false
 	}
 	if m.row.kind == byPrompt {
@@ -248,7 +258,7 @@ func (m *mergedList) page(
 func (v *view) list(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
 	cursor, _ := wire.Lookup(m.Params, "cursor")
 	_ = v.gateway.attached.Wait(ctx) // until the ledger is read and the servers are known
-	requester := v.requesterOf(m.Caller, m.Client)
+	requester := requesterOf(ctx)
 	all := v.mergedFor(ctx, row, requester, true)
 	v.recordListed(row, requester, all)
 	return all.page(cursor, max(v.gateway.opts.Host.Page, 0), v.hasPending(),

@@ -32,17 +32,6 @@ const stateTime = 24 * time.Hour
 // severalKey marks contexts in which questions name their server.
 type severalKey struct{}
 
-// viewKey is the context key of the view that handles a request. Tokens that are sealed in the context belong to it.
-type viewKey struct{}
-
-// viewOf returns the name of the view that handles the request.
-func viewOf(ctx context.Context) string {
-	if v, ok := ctx.Value(viewKey{}).(*view); ok {
-		return v.name
-	}
-	return ""
-}
-
 // requestHandler is the signature of the functions with which a view handles a request.
 type requestHandler func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
 
@@ -55,6 +44,9 @@ func (v *view) relay(
 	}
 	if v.gateway.opts.SignIn != nil && (m.Era != interop.Modern || protocol.MayRequireInput(m.Method)) {
 		next = v.gateway.withSignIn(m.Client, next)
+	}
+	if r := rightsIn(ctx); r != nil {
+		m.Client = wrapPeers(m.Client, r.askPeer)
 	}
 	if protocol.AcceptsRequests(m.Client.Capabilities) && v.scope.server == "" {
 		ctx = context.WithValue(ctx, severalKey{}, true)
@@ -86,6 +78,10 @@ func (g *Gateway) endpoints(
 		if s.ID != g.opts.Transparent {
 			origin := originOf(s)
 			e.Around, e.Typed = append(slices.Clip(e.Around), g.wrapUpstream(origin)), g.sealResults(origin)
+		}
+		if g.opts.Control.Telemetry != nil {
+			e.Around = append(slices.Clip(e.Around), g.traceUpstream(s.ID))
+			e.Ended = g.connectionEnded(s)
 		}
 		if g.opts.Tap != nil {
 			e.Tap = g.tapServer(s.ID)
@@ -218,6 +214,9 @@ func (g *Gateway) openState(
 	if !first {
 		return nil, nil, badState(errStateUsed)
 	}
+	if x := exchangeOf(ctx); x != nil && x.once.Load() { // the server may run it, whatever the gateway learns of that
+		used = func(error) {}
+	}
 	return params, used, nil
 }
 
@@ -225,6 +224,11 @@ func (g *Gateway) openState(
 func (g *Gateway) sealState(
 	ctx context.Context, origin serverOrigin, m interop.Message, result json.RawMessage,
 ) (json.RawMessage, error) {
+	if requests, _ := wire.Lookup(result, "inputRequests"); len(requests) > len("{}") {
+		if err := rightsIn(ctx).mayAsk(origin.server); err != nil {
+			return nil, interop.NewFault(interop.Protocol, origin.server, m.Method, err)
+		}
+	}
 	var edits []wire.Edit
 	if state, ok := wire.Lookup(result, "requestState"); ok {
 		edits = append(edits, wire.Edit{Key: "requestState", Value: wire.Quote(g.opts.Host.Keys.Seal(sealed.Token{

@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/policy"
 	"github.com/yosida95/uritemplate/v3"
 )
 
@@ -27,8 +28,29 @@ const (
 	searchTurn        = 2 * time.Second
 )
 
-// request sends a request to one server, for the client in ctx.
+// request admits a request to one server, for the client in ctx, and sends it. The params name the item as the server
+// does.
 func (v *view) request(ctx context.Context, server string, m interop.Message) (json.RawMessage, error) {
+	x := exchangeOf(ctx)
+	if x.policies == nil && x.main == nil {
+		return v.send(ctx, server, m)
+	}
+	it, err := v.itemOf(ctx, server, m)
+	if err != nil {
+		return nil, err
+	}
+	it.continues = it.continues || x.continues(ctx, server, m.Params)
+	e, err := v.gateway.admit(ctx, it)
+	if refused := refusalIn(err); refused != nil {
+		return refused.answer(m, v.unknown(m, it))
+	}
+	raw, err := v.send(ctx, server, m)
+	e.end(raw, err)
+	return raw, err
+}
+
+// send sends a request to one server, for the client in ctx.
+func (v *view) send(ctx context.Context, server string, m interop.Message) (json.RawMessage, error) {
 	return v.gateway.attached.Fleet.Request(ctx, server, m)
 }
 
@@ -63,9 +85,9 @@ func (v *view) getPrompt(ctx context.Context, row *methodRow, m interop.Message)
 	if err != nil {
 		return nil, err
 	}
-	owner, ok := v.lookup(ctx, "prompts/list", v.requesterOf(m.Caller, m.Client), name)
+	owner, ok := v.lookup(ctx, "prompts/list", requesterOf(ctx), name)
 	if !ok {
-		return nil, invalidParams(m, "no prompt named %q is available", protocol.Printable(name, 80))
+		return nil, v.unlisted(ctx, m, &item{Item: policy.Item{Kind: policy.Prompt, Name: name}})
 	}
 	return v.requestOwner(ctx, row, owner, name, m, wire.Edit{Key: "name", Value: wire.Quote(owner.own)})
 }
@@ -99,7 +121,7 @@ func (v *view) requestOwner(
 	if err != nil {
 		return nil, err
 	}
-	return v.rewriteURIs(row, owner, requested, v.requesterOf(m.Caller, m.Client), raw), nil
+	return v.rewriteURIs(row, owner, requested, requesterOf(ctx), raw), nil
 }
 
 // rewriteURIs rewrites the URIs in a server's result to the form of the view.
@@ -139,13 +161,13 @@ func (v *view) requestURI(ctx context.Context, row *methodRow, m interop.Message
 	if err != nil {
 		return nil, err
 	}
-	candidates := v.ownersOf(ctx, row.needs, v.requesterOf(m.Caller, m.Client), uri)
+	candidates := v.ownersOf(ctx, row.needs, requesterOf(ctx), uri)
 	ask := func(ctx context.Context, owner ownName) (json.RawMessage, error) {
 		return v.requestOwner(ctx, row, owner, uri, m, wire.Edit{Key: "uri", Value: wire.Quote(owner.own)})
 	}
 	switch len(candidates) {
 	case 0:
-		return nil, v.unknownURI(m, uri)
+		return nil, v.unlistedURI(ctx, m, uri)
 	case 1:
 		return ask(ctx, candidates[0])
 	}
@@ -217,7 +239,7 @@ func isLate(err error) bool {
 func (v *view) unknownURI(m interop.Message, uri string) error {
 	text := m.Method + ": no resource " + protocol.Printable(uri, 200) + " is available"
 	if slices.ContainsFunc(v.servers(), v.gateway.attached.Fleet.Idle) {
-		text += "; an idle server is asked for what it lists or has a template for, or by indus://SERVER/URI"
+		text += "; use a URI that an idle server lists or has a template for, or indus://SERVER/URI"
 	}
 	return &interop.RPCError{Code: protocol.CodeLegacyNotFound, Message: text}
 }
@@ -244,11 +266,11 @@ func (v *view) ownersOf(ctx context.Context, needs []string, requester listReque
 	}
 	if server, own, ok := protocol.SplitURI(uri, v.isServer); ok {
 		owner := ownName{server, own}
-		if v.admits(v.pagesFor(requester), byURI, owner) {
+		if v.admits(requester, nil, v.pagesFor(requester), byURI, owner) {
 			return []ownName{owner}
 		}
 		_, ok = templates().match(own, server)
-		if ok && !escapesDirectory(own) {
+		if ok && !escapesDirectory(own) && requester.kind.rights.lists(partItem(nil, byURI, owner)) {
 			return []ownName{owner}
 		}
 		return nil
@@ -260,7 +282,9 @@ func (v *view) ownersOf(ctx context.Context, needs []string, requester listReque
 		return []ownName{owner}
 	}
 	if owner, ok := templates().match(uri, ""); ok && (!v.isPartial() || !escapesDirectory(uri)) {
-		return []ownName{{owner.server, uri}}
+		if owner.own = uri; requester.kind.rights.lists(partItem(nil, byURI, owner)) {
+			return []ownName{owner}
+		}
 	}
 	var all []ownName
 	for _, server := range v.servers() {
@@ -270,7 +294,7 @@ func (v *view) ownersOf(ctx context.Context, needs []string, requester listReque
 		if !v.gateway.declares(server, needs) || v.gateway.attached.Fleet.Idle(server) {
 			continue
 		}
-		if v.admits(nil, byURI, ownName{server, uri}) {
+		if v.admits(requester, nil, nil, byURI, ownName{server, uri}) {
 			all = append(all, ownName{server, uri})
 		}
 	}
@@ -334,7 +358,7 @@ func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage
 	if err != nil {
 		return nil, err
 	}
-	requester := v.requesterOf(m.Caller, m.Client)
+	requester := requesterOf(ctx)
 	list := "resources/templates/list"
 	if key == "name" {
 		list = "prompts/list"
@@ -347,6 +371,7 @@ func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage
 	}
 	switch {
 	case !found:
+		_ = v.unlistedURI(ctx, m, name)
 		return nil, invalidParams(m, "nothing named %q is available", protocol.Printable(name, 80))
 	case !v.gateway.declares(owner.server, []string{"completions"}): // another server declares it
 		return json.RawMessage(`{"completion":{"values":[]}}`), nil

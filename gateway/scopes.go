@@ -35,7 +35,7 @@ func (s *scope) tools(o *Options, shown *shownTools) toolbox.Source {
 	}
 	var src toolbox.Source = shown
 	if s.everything && o.Local != nil {
-		src = toolbox.Join(o.Local, src)
+		src = toolbox.Join(&localTools{Source: o.Local, shown: shown}, src)
 	}
 	if expose != nil {
 		exposed := expose(src)

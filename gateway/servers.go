@@ -113,5 +113,6 @@ func (v *view) awaitServers(ctx context.Context) bool {
 
 // awaitAnswer waits until a server has answered or failed once, or until ctx ends.
 func (g *Gateway) awaitAnswer(ctx context.Context, server string) {
+	defer g.opts.Control.Telemetry.Wait(ctx)()
 	watch.Until(ctx, g.attached.Fleet.Watch, func() bool { return !g.isPending(server) })
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/policy"
 )
 
 // Subscribe implements [host.Subscriber]. It subscribes at the server that has the resource. If no server lists the
@@ -16,8 +17,22 @@ import (
 func (v *view) Subscribe(
 	ctx context.Context, m interop.Message, uri string, notify func(interop.Message),
 ) (stop func(), err error) {
-	requester := v.requesterOf(m.Caller, m.Client)
-	ctx = interop.WithClient(ctx, m.Client)
+	ctx = interop.WithClient(v.begin(ctx, m), m.Client)
+	_, err = exchangeOf(ctx).handle(ctx, func(ctx context.Context) (json.RawMessage, error) {
+		stop, err = v.subscribe(ctx, m, uri, notify)
+		return nil, err
+	})
+	if err != nil && stop != nil { // it could not be recorded
+		stop()
+		stop = nil
+	}
+	return stop, err
+}
+
+func (v *view) subscribe(
+	ctx context.Context, m interop.Message, uri string, notify func(interop.Message),
+) (stop func(), err error) {
+	requester := requesterOf(ctx)
 	owners := v.ownersOf(ctx, []string{"resources", "subscribe"}, requester, uri)
 	if len(owners) > 1 {
 		var cancel context.CancelFunc
@@ -27,8 +42,24 @@ func (v *view) Subscribe(
 	stops, failed := make([]func(), len(owners)), v.unknownURI(m, uri)
 	var subscribing sync.WaitGroup
 	for i, owner := range owners {
+		it := item{Item: partItem(nil, byURI, owner), action: policy.Subscribe}
+		if _, err := v.gateway.admit(ctx, &it); err != nil { // as if it were not there
+			continue
+		}
 		subscribing.Go(func() {
 			stop, err := v.gateway.attached.Fleet.Subscribe(ctx, owner.server, owner.own, m.Caller, func(n interop.Message) {
+				permitted := func(uri string) bool {
+					return rightsIn(ctx).permits(policy.Subscribe, partItem(nil, byURI, ownName{owner.server, uri}))
+				}
+				if !permitted(owner.own) {
+					return // the policy changed
+				}
+				n.Params = wire.EditStrings(n.Params, []string{"uri"}, func(updated string) string {
+					if updated != owner.own && !permitted(updated) {
+						return owner.own
+					}
+					return updated
+				})
 				n.Params = v.rewriteUpdate(owner, uri, requester, n.Params)
 				notify(n)
 			})
@@ -39,6 +70,9 @@ func (v *view) Subscribe(
 		})
 	}
 	subscribing.Wait()
+	if len(owners) == 0 {
+		_ = v.unlistedURI(ctx, m, uri)
+	}
 	var agreed []func()
 	for _, stop := range stops {
 		if stop != nil {
@@ -57,9 +91,27 @@ func (v *view) Subscribe(
 
 // Unsubscribe answers for a resource to which the client is not subscribed, in the way the resource's server answers.
 func (v *view) Unsubscribe(ctx context.Context, m interop.Message, uri string) error {
-	owners := v.ownersOf(ctx, []string{"resources"}, v.requesterOf(m.Caller, m.Client), uri)
+	ctx = v.begin(ctx, m)
+	x := exchangeOf(ctx)
+	_, err := x.handle(ctx, func(ctx context.Context) (json.RawMessage, error) {
+		if err := x.checkSpelling(); err != nil {
+			return nil, err
+		}
+		return nil, v.unsubscribe(ctx, m, uri)
+	})
+	return err
+}
+
+func (v *view) unsubscribe(ctx context.Context, m interop.Message, uri string) error {
+	owners := v.ownersOf(ctx, []string{"resources"}, requesterOf(ctx), uri)
 	subscribes := func(owner ownName) bool {
 		return v.gateway.declares(owner.server, []string{"resources", "subscribe"})
+	}
+	if len(owners) == 1 { // more of them are not asked
+		it := item{Item: partItem(nil, byURI, owners[0]), action: policy.Subscribe, continues: true}
+		if _, err := v.gateway.admit(ctx, &it); err != nil {
+			return v.unknownURI(m, uri)
+		}
 	}
 	switch {
 	case len(owners) == 0:
@@ -87,7 +139,8 @@ func (v *view) rewriteUpdate(
 	}
 	return wire.EditStrings(params, []string{"uri"}, func(uri string) string {
 		switch {
-		case uri == owner.own, v.isPartial() && !v.admits(v.pagesFor(requester), byURI, ownName{owner.server, uri}):
+		case uri == owner.own, (v.isPartial() || requester.kind.rights != nil) &&
+			!v.admits(requester, nil, v.pagesFor(requester), byURI, ownName{owner.server, uri}):
 			return requested
 		case requested != owner.own:
 			return protocol.OwnedURI(owner.server, uri)

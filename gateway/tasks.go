@@ -26,21 +26,28 @@ import (
 func isTask(method string) bool { return strings.HasPrefix(method, "tasks/") }
 
 // sealTask seals the id of a server's task for its client. The sealed id does not expire.
-func (g *Gateway) sealTask(ctx context.Context, origin serverOrigin, caller toolbox.Principal, own string) string {
+func (g *Gateway) sealTask(ctx context.Context, origin serverOrigin, caller toolbox.Principal, own ownTask) string {
+	data := own.id
+	if own.tool != "" {
+		data = taskMark + own.tool + "\x00" + own.id
+	}
 	return g.opts.Host.Keys.SealSame(sealed.Token{
-		Kind: sealed.Task, Principal: string(caller), Data: origin.seal(ctx, []byte(own)),
+		Kind: sealed.Task, Principal: string(caller), Data: origin.seal(ctx, []byte(data)),
 	})
 }
 
+// taskMark begins the data of a sealed task that has the name of its tool.
+const taskMark = "\x01"
+
 // taskOwner returns the server that has the task of a request, and the server's own id of the task.
-func (g *Gateway) taskOwner(ctx context.Context, m interop.Message) (origin serverOrigin, own string, err error) {
+func (g *Gateway) taskOwner(ctx context.Context, m interop.Message) (origin serverOrigin, own ownTask, err error) {
 	id, err := requiredString(m, m.Params, "taskId")
 	if err != nil {
-		return serverOrigin{}, "", err
+		return serverOrigin{}, ownTask{}, err
 	}
 	origin, own, err = g.openTask(ctx, m.Caller, id)
 	if err != nil {
-		return serverOrigin{}, "", invalidParams(m, "no task has this taskId: %v", err)
+		return serverOrigin{}, ownTask{}, invalidParams(m, "no task has this taskId: %v", err)
 	}
 	return origin, own, nil
 }
@@ -48,12 +55,17 @@ func (g *Gateway) taskOwner(ctx context.Context, m interop.Message) (origin serv
 // openTask undoes sealTask.
 func (g *Gateway) openTask(
 	ctx context.Context, caller toolbox.Principal, id string,
-) (origin serverOrigin, own string, err error) {
+) (origin serverOrigin, own ownTask, err error) {
 	t, err := g.opts.Host.Keys.Open(id, sealed.Want{Kind: sealed.Task, Principal: string(caller)})
 	if err != nil {
-		return serverOrigin{}, "", err
+		return serverOrigin{}, ownTask{}, err
 	}
-	return openOrigin(ctx, t.Data)
+	origin, data, err := openOrigin(ctx, t.Data)
+	own.id = data
+	if marked, ok := strings.CutPrefix(data, taskMark); ok {
+		own.tool, own.id, _ = strings.Cut(marked, "\x00")
+	}
+	return origin, own, err
 }
 
 // forwardTask passes a request about a task to its server.
@@ -72,7 +84,7 @@ func (g *Gateway) forwardTask(
 	}
 	id, _ := wire.Lookup(m.Params, "taskId")
 	id = bytes.Clone(id)
-	m.Params, err = wire.Rewrite(m.Params, wire.Edit{Key: "taskId", Value: wire.Quote(own)})
+	m.Params, err = wire.Rewrite(m.Params, wire.Edit{Key: "taskId", Value: wire.Quote(own.id)})
 	if err != nil {
 		return nil, invalidParams(m, "%v", err)
 	}
@@ -120,12 +132,12 @@ func (v *view) taskPeer(caller toolbox.Principal) func(next interop.Peer) intero
 			if !bytes.Contains(m.Params, []byte("task")) { // most messages; see relatedTask and noteTaskStatus
 				return next(ctx, m)
 			}
-			in := context.WithValue(ctx, viewKey{}, v)
+			in := context.WithValue(ctx, exchangeKey{}, &exchange{view: v})
 			for _, s := range v.gateway.attached.Fleet.Servers() {
 				if s.ID != m.Server {
 					continue
 				}
-				seal := func(own string) string { return v.gateway.sealTask(in, originOf(s), caller, own) }
+				seal := func(own string) string { return v.gateway.sealTask(in, originOf(s), caller, ownTask{id: own}) }
 				m.Params = wire.EditStrings(m.Params, relatedTask(), seal)
 				if m.Method == noteTaskStatus {
 					m.Params = wire.EditStrings(m.Params, []string{"taskId"}, seal)
@@ -134,7 +146,7 @@ func (v *view) taskPeer(caller toolbox.Principal) func(next interop.Peer) intero
 			answer, err := next(ctx, m)
 			return wire.EditStrings(answer, relatedTask(), func(id string) string {
 				if origin, own, err := v.gateway.openTask(in, caller, id); err == nil && origin.server == m.Server {
-					return own
+					return own.id
 				}
 				return id
 			}), err
@@ -153,8 +165,15 @@ func (g *Gateway) sealCreated(
 	ctx context.Context, origin serverOrigin, m interop.Message, result json.RawMessage, path ...string,
 ) (json.RawMessage, error) {
 	found := false
-	out := wire.EditStrings(result, path, func(own string) string {
+	tool, _ := protocol.LookupString(m.Params, "name")
+	out := wire.EditStrings(result, path, func(id string) string {
 		found = true
+		own := ownTask{id, tool}
+		g.taskTools.store(origin, own)
+		// Messages of a legacy server do not name the tool, and must get the same id.
+		if c := interop.ClientOf(ctx); c == nil || c.Era == interop.Legacy {
+			own.tool = ""
+		}
 		return g.sealTask(ctx, origin, m.Caller, own)
 	})
 	if !found {

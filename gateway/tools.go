@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/policy"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -21,6 +22,7 @@ type shownTools struct {
 	// models reports whether the tools are for models only. Tools for apps alone are then left out (SEP-1865).
 	models   bool
 	declared interop.Declared // by the clients that see these tools
+	rights   *rights          // of these clients; nil: all
 
 	selectMu sync.Mutex
 	last     *toolNames
@@ -30,6 +32,7 @@ type shownTools struct {
 // toolNames holds the names of the tools of one snapshot.
 type toolNames struct {
 	source  *toolbox.Snapshot // the snapshot of all servers
+	altered *alteredTools     // nil: there is no policy
 	visible *toolbox.Snapshot
 	byName  map[string]*toolbox.Descriptor // tools of of.Tools, by their names in the view
 	apps    map[string]bool                // tools for apps alone, if they are left out
@@ -50,9 +53,14 @@ func (t *shownTools) toolNamesFor(p toolbox.Principal) *toolNames {
 	s := t.gateway.attached.Snapshot(p).For(t.declared)
 	t.selectMu.Lock()
 	defer t.selectMu.Unlock()
-	if t.last == nil || t.last.source != s {
+	var altered *alteredTools
+	if t.rights != nil {
+		altered = t.gateway.alteredTools()
+	}
+	if t.last == nil || t.last.source != s || t.last.altered != altered || t.rights != nil && t.rights.changes {
 		was := t.last
 		t.last = t.selectTools(s)
+		t.last.altered = altered
 		if was != nil && !slices.EqualFunc(was.visible.Tools, t.last.visible.Tools, toolbox.Descriptor.Equal) {
 			t.changes++
 		}
@@ -85,7 +93,12 @@ func (t *shownTools) selectTools(s *toolbox.Snapshot) *toolNames {
 		}
 	}
 	same := t.scope.server == ""
+	permitted := t.permitted(s)
 	for i := range s.Tools {
+		if !permitted[i] {
+			same = false
+			continue
+		}
 		d := s.Tools[i]
 		name, ok := t.viewName(&d)
 		_, taken := n.byName[name]
@@ -127,6 +140,17 @@ func (t *shownTools) selectTools(s *toolbox.Snapshot) *toolNames {
 		}
 	}
 	return n
+}
+
+// permitted reports for each tool whether the policy permits some call of it.
+func (t *shownTools) permitted(s *toolbox.Snapshot) []bool {
+	items := make([]policy.Item, len(s.Tools))
+	if t.rights != nil {
+		for i := range s.Tools {
+			items[i] = t.gateway.toolItem(&s.Tools[i])
+		}
+	}
+	return t.rights.list(items...)
 }
 
 func (t *shownTools) excludes(server string) bool { return !t.scope.mayContain(server, byTool) }
@@ -198,24 +222,53 @@ func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 			return nil, err
 		}
 	}
-	if t.scope.everything {
-		r, err := t.gateway.callTool(ctx, c)
-		return t.rewriteResult(ctx, c, r), err
-	}
-	own := c
-	if d, ok := t.toolNamesFor(c.Caller).byName[c.Name]; ok {
-		own.Name = d.Name
-	} else {
-		own.Name = t.qualified(c.Name)
-		if !t.mayOwn(own.Name) { // its server may be down
+	return t.gateway.admitCall(ctx, c, t.findTool, func(ctx context.Context) (*toolbox.Result, error) {
+		own := c
+		if !t.scope.everything {
+			if d, ok := t.toolNamesFor(c.Caller).byName[c.Name]; ok {
+				own.Name = d.Name
+			} else {
+				own.Name = t.qualified(c.Name)
+				if !t.mayOwn(own.Name) { // its server may be down
+					return nil, &toolbox.UnknownTool{Name: c.Name}
+				}
+			}
+		}
+		r, err := t.gateway.callTool(ctx, own)
+		if unknown, ok := errors.AsType[*toolbox.UnknownTool](err); ok && unknown.Name == own.Name {
 			return nil, &toolbox.UnknownTool{Name: c.Name}
 		}
+		return t.rewriteResult(ctx, c, r), err
+	})
+}
+
+// findTool returns the tool of a call, or nil if it is not listed for the caller. With a policy it waits until the tool
+// is listed: only a listed tool can be judged. If the server of the tool is down, it returns the fault of the server.
+func (t *shownTools) findTool(ctx context.Context, c toolbox.Call) (*toolbox.Descriptor, error) {
+	d := t.toolNamesFor(c.Caller).byName[c.Name]
+	if d != nil || t.rights == nil {
+		return d, nil
 	}
-	r, err := t.gateway.callTool(ctx, own)
-	if unknown, ok := errors.AsType[*toolbox.UnknownTool](err); ok && unknown.Name == own.Name {
-		return nil, &toolbox.UnknownTool{Name: c.Name}
+	qualified := t.qualified(c.Name)
+	if err := t.gateway.attached.Fleet.Await(ctx, qualified); err != nil && ctx.Err() != nil {
+		return nil, err
 	}
-	return t.rewriteResult(ctx, c, r), err
+	names := t.toolNamesFor(c.Caller)
+	d = names.byName[c.Name]
+	if d != nil {
+		return d, nil
+	}
+	server := names.visible.DownOwner(c.Name)
+	own, _ := strings.CutPrefix(qualified, interop.Server{ID: server}.Prefixes()[0])
+	if server == "" || !t.rights.lists(policy.Item{Kind: policy.Tool, Server: server, Name: own}) {
+		return nil, nil
+	}
+	for _, st := range t.gateway.attached.Status() {
+		if st.Server == server && st.Fault != nil {
+			return nil, st.Fault
+		}
+	}
+	return nil, nil
 }
 
 // checkModels refuses a call of a tool for apps alone. Only a list shows that, so it waits until the tool is listed.
@@ -260,7 +313,7 @@ func (t *shownTools) rewriteResult(ctx context.Context, c toolbox.Call, r *toolb
 		return r
 	}
 	w := r.Wire()
-	raw := t.rewriteURIs(row, ownName{server: d.Server}, "", t.requesterOf(c.Caller, interop.ClientOf(ctx)), w.JSON)
+	raw := t.rewriteURIs(row, ownName{server: d.Server}, "", requesterOf(ctx), w.JSON)
 	if len(raw) == 0 || &raw[0] == &w.JSON[0] {
 		return r
 	}

@@ -15,7 +15,7 @@ const maxUsedStates = 10_000
 
 // errStateUsed is returned if a client sends the same requestState of a server a second time.
 var errStateUsed = errors.New("its answers were given before, " +
-	"and each state is good for one request; take that of the last answer")
+	"and each state is valid for one request; use the state of the last answer")
 
 // usedStates holds the requestStates that clients have sent and that have not expired. The zero value is ready.
 type usedStates struct {

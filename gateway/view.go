@@ -16,7 +16,7 @@ type view struct {
 	gateway     *Gateway
 	name        string // the element of its path, see [ViewOf]
 	scope       *scope
-	plainKind   *clientKind // clients that declare nothing
+	plainKind   *clientKind // clients that declare nothing, without a policy
 	host        *host.Host
 	opts        host.Options
 	transparent bool // clients see the one server as if the gateway were not there
@@ -28,9 +28,10 @@ type view struct {
 
 	urisCollide  atomic.Bool // two servers had a URI in common
 	mu           sync.Mutex
-	lists        map[string][]*mergedList         // by method, the newest first
-	kinds        map[interop.Declared]*clientKind // kinds of clients that have connected
-	kindsDropped bool                             // kinds were dropped, and with them the records of their lists
+	lists        map[string][]*mergedList  // by method, the newest first
+	kinds        map[kindKey]*clientKind   // kinds of clients that have connected
+	rights       map[requestOrigin]*rights // cached
+	kindsDropped bool                      // kinds were dropped, and with them the records of their lists
 }
 
 func (g *Gateway) newView(name string, s *scope) *view {
@@ -48,8 +49,8 @@ func (g *Gateway) newTransparent(server string) *view {
 
 func (g *Gateway) startView(v *view, o host.Options) *view {
 	v.changes = map[string]*watch.List{"tools": {}, "prompts": {}, "resources": {}}
-	v.gateway, v.opts, v.lists, v.kinds = g, o, map[string][]*mergedList{}, map[interop.Declared]*clientKind{}
-	v.plainKind = v.kindOf(nil)
+	v.gateway, v.opts, v.lists, v.kinds = g, o, map[string][]*mergedList{}, map[kindKey]*clientKind{}
+	v.plainKind = v.kindOf(kindKey{}, nil)
 	if g.mainView != nil {
 		o.Beside = g.mainView.host
 	}

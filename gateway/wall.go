@@ -96,13 +96,17 @@ func escapesDirectory(uri string) bool {
 	return true
 }
 
-// admits reports whether a part of a server is in the view, or is in pages, the pages of the caller's tools.
-func (v *view) admits(pages map[ownName]bool, kind nameKind, owner ownName) bool {
+// admits reports whether a caller sees a prompt, or a resource or template, of a server: the part is in the view, or in
+// pages, the pages of the caller's tools, and the policy permits its use.
+func (v *view) admits(
+	requester listRequester, row *methodRow, pages map[ownName]bool, kind nameKind, owner ownName,
+) bool {
 	name := owner.own
 	if kind != byURI {
 		name = v.scope.displayName(owner.server, owner.own)
 	}
-	return v.scope.admits(owner.server, kind, name) || kind == byURI && pages[owner]
+	return (v.scope.admits(owner.server, kind, name) || kind == byURI && pages[owner]) &&
+		requester.kind.rights.lists(partItem(row, kind, owner))
 }
 
 // pagesFor returns the pages of the tools that a caller sees, or nil if the view has resources without regard to tools.
@@ -130,7 +134,7 @@ func (v *view) hasPart(server string, requester listRequester) bool {
 	if slices.ContainsFunc(v.toolNamesOf(requester).visible.Tools, isOfServer) {
 		return true
 	}
-	if !v.isPartial() { // a server with only held or denied tools does not belong
+	if !v.isPartial() && requester.kind.rights == nil { // a server with only held or denied tools does not belong
 		return !v.gateway.declares(server, []string{"tools"})
 	}
 	for _, list := range []string{"prompts/list", "resources/list", "resources/templates/list", "skills/list"} {

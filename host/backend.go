@@ -42,7 +42,7 @@ type Settler interface {
 // streamable HTTP, "Server Validation").
 type HeaderChecker interface {
 	// CheckHeader returns an error that describes the mismatch, or nil if the headers match.
-	CheckHeader(m interop.Message, h http.Header) error
+	CheckHeader(ctx context.Context, m interop.Message, h http.Header) error
 }
 
 // Subscriber is a [Backend] that reports updates of resources. With it, legacy clients may send resources/subscribe,

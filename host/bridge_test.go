@@ -12,6 +12,7 @@ import (
 
 // A bridge in front sends messages from clients of either era in a session of its own.
 func TestSupergatewayInFront(t *testing.T) {
+	t.Parallel()
 	h := newHost(t, echoTool(), nil)
 	var refused atomic.Int32
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

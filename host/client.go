@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -28,11 +29,53 @@ func (r *frontRequest) describeClient() {
 		caps, _ := wire.Lookup(r.meta, protocol.MetaClientCaps)
 		c.Capabilities = declaredCapabilities(caps)
 		c.LogLevel, _ = protocol.LookupString(r.meta, protocol.MetaLogLevel)
+		c.Name, c.Version = statedInfo(r.meta, protocol.MetaClientInfo)
 	} else if s := r.session; s != nil {
 		s.mu.Lock()
 		c.Capabilities, c.LogLevel, c.Always = s.caps, s.level, s.always
+		c.Name, c.Version = s.clientName, s.clientVersion
 		s.mu.Unlock()
 	}
+	if r.method == protocol.MethodInitialize {
+		c.Name, c.Version = statedInfo(r.params, "clientInfo")
+	}
+}
+
+const (
+	// maxInfo bounds the name and the version of a client, in bytes.
+	maxInfo = 256
+	// maxRawInfo bounds their JSON strings, so that each request decodes only a little.
+	maxRawInfo = 4 << 10
+)
+
+// statedInfo returns the name and the version that a client states in a member of obj.
+func statedInfo(obj json.RawMessage, key string) (name, version string) {
+	info, _ := wire.Lookup(obj, key)
+	return statedText(info, "name"), statedText(info, "version")
+}
+
+// statedText returns a text of a client for logs and people, or "" if there is none or it is too large.
+func statedText(info json.RawMessage, key string) string {
+	raw, _ := wire.Lookup(info, key)
+	if len(raw) > maxRawInfo {
+		return ""
+	}
+	s, _ := wire.Unquote(raw)
+	for i := range len(s) {
+		if i >= maxInfo || s[i] < ' ' || s[i] > '~' { // rare, and Printable takes time
+			return protocol.Printable(s, maxInfo-len("…"))
+		}
+	}
+	return s
+}
+
+// addressOf returns the IP address of a request over HTTP, or "" if it came over no network.
+func addressOf(remote string) string {
+	at, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return ""
+	}
+	return at.Addr().Unmap().WithZone("").String()
 }
 
 // forwarded returns the request headers that the backend may see.

@@ -15,6 +15,7 @@ import (
 // TestConformanceOfTheHost runs the official suite's server scenarios, each revision separately. testdata/conformance
 // lists the scenarios that a toolbox cannot pass, with reasons. The suite fails on an entry that passes.
 func TestConformanceOfTheHost(t *testing.T) {
+	t.Parallel()
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
 			t.Parallel()
@@ -38,6 +39,7 @@ func TestConformanceOfTheHost(t *testing.T) {
 
 // TestTheInspectorListsAndCalls uses a client from another project.
 func TestTheInspectorListsAndCalls(t *testing.T) {
+	t.Parallel()
 	site := newSite(t, conformanceToolbox(), nil)
 	for _, era := range []string{"legacy", "modern"} {
 		t.Run(era, func(t *testing.T) {

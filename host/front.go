@@ -34,6 +34,7 @@ type front struct {
 	subscriptionCounts tally[toolbox.Principal] // subscriptions to resources
 	exchanges          *exchanges
 	requests           group // requests, without subscriptions
+	sessionEnded       func(version, transport string, lasted time.Duration)
 
 	mu             sync.Mutex
 	listeners      map[*noteQueue]func(method string) bool
@@ -47,7 +48,7 @@ func newFront(b Backend, o *Options, p *parking) *front {
 	f := &front{
 		backend: b, log: o.Logger, info: protocol.EncodeInfo(o.Info), instructions: o.Instructions,
 		scope: "public", exact: o.Exact,
-		exchanges: newExchanges(p),
+		exchanges: newExchanges(p), sessionEnded: o.SessionEnded,
 		listeners: map[*noteQueue]func(string) bool{}, pendingChanges: map[string]*time.Timer{},
 	}
 	if o.Authenticate != nil {
@@ -78,7 +79,7 @@ type frontRequest struct {
 	send         sender          // sends messages that belong to the request; after the answer it sends nothing
 	isLive       func() bool     // reports whether the client seems to read the stream of send; nil: it does
 	disconnected <-chan struct{} // closed when the connection is lost or the answer is sent; nil: unknown
-	client       interop.Client  // the client, set by answer
+	client       interop.Client  // the client; answer completes it
 
 	questionsClosed bool           // no more questions are allowed; guarded by session.mu
 	questions       sync.WaitGroup // the questions in its course
@@ -399,7 +400,7 @@ func (f *front) initialize(ctx context.Context, r *frontRequest) frontAnswer {
 		return f.failure(ctx, r, err)
 	}
 	if r.session != nil {
-		r.session.storeHandshake(version, caps)
+		r.session.storeHandshake(version, caps, &r.client)
 	}
 	return resultOf(wire.Object{}.Text("protocolVersion", version).Raw("capabilities", d.capabilities).
 		Raw("serverInfo", f.serverInfo()).Text("instructions", d.instructions))

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -170,7 +171,7 @@ func checkStandardHeaders(h http.Header, method string, params json.RawMessage) 
 	case !ok:
 		return fmt.Errorf("the %s header is missing", protocol.HeaderMethod)
 	case got != method:
-		return fmt.Errorf("the %s header says %q, the body %q", protocol.HeaderMethod, got, method)
+		return fmt.Errorf("the %s header has %q, the body %q", protocol.HeaderMethod, got, method)
 	}
 	key := protocol.NamingParam(method)
 	if key == "" {
@@ -185,14 +186,14 @@ func checkStandardHeaders(h http.Header, method string, params json.RawMessage) 
 		return fmt.Errorf("the %s header has an invalid value", protocol.HeaderName)
 	}
 	if want, ok := protocol.LookupString(params, key); ok && got != want {
-		return fmt.Errorf("the %s header says %q, the body %q", protocol.HeaderName, got, want)
+		return fmt.Errorf("the %s header has %q, the body %q", protocol.HeaderName, got, want)
 	}
 	return nil
 }
 
 // CheckHeader returns an error if the Mcp-Param-* headers of a tools/call do not match its arguments; see
 // [HeaderChecker].
-func (t *toolsBackend) CheckHeader(m interop.Message, h http.Header) error {
+func (t *toolsBackend) CheckHeader(_ context.Context, m interop.Message, h http.Header) error {
 	if m.Method != protocol.MethodToolsCall {
 		return nil
 	}

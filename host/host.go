@@ -116,6 +116,10 @@ type Options struct {
 	// clients refuse a whole list for a null title, or before 2026-07-28 a result that is not an object. If Exact is
 	// false, the parts that clients cannot read are left out.
 	Exact bool
+	// SessionEnded is called at the end of each session of a client: a legacy session over HTTP, or a connection that is
+	// no HTTP. version is the revision of MCP that a legacy client agreed on, or "". transport is "http", "sse",
+	// "stdio" or "memory". It must not block. If it is nil, nothing is called.
+	SessionEnded func(version, transport string, lasted time.Duration)
 	// Parameters publishes tools with the schema for models instead of their owner's schema. The Rust and Python
 	// editions do that. [New] and [Tools] use it.
 	Parameters bool
@@ -218,7 +222,7 @@ func (h *Host) ServeStdio(ctx context.Context) error {
 // Before it returns, ServeIO closes r and w if they are an [io.Closer]. If r cannot be closed, one goroutine remains in
 // its Read until that returns.
 func (h *Host) ServeIO(ctx context.Context, r io.Reader, w io.Writer) error {
-	return h.servePipe(ctx, newLineWire(r, w, &h.opts), h.opts.ListWait)
+	return h.servePipe(ctx, newLineWire(r, w, &h.opts), "stdio", h.opts.ListWait)
 }
 
 // Serve serves one client on a transport of the SDK: in memory, or IO. It ends as [Host.ServeIO] does. The first
@@ -228,7 +232,7 @@ func (h *Host) Serve(ctx context.Context, t mcp.Transport) error {
 	if err != nil {
 		return interop.NewFault(interop.Transport, "", "serve", err)
 	}
-	return h.servePipe(ctx, sdkWire{c}, 0)
+	return h.servePipe(ctx, sdkWire{c}, "memory", 0)
 }
 
 // Drain is the first half of a graceful shutdown, before [Host.Close]. From now on, new requests except pings are
@@ -253,6 +257,14 @@ func (h *Host) Close() {
 	h.sessions.close(h, errHostClosed)
 	<-idle
 	h.front.close()
+}
+
+// Counts returns the open sessions, the parked calls and the open streams, of this host and the hosts beside it. A
+// session is a legacy session over HTTP, or a connection that is no HTTP. A stream is a GET of a session, or a
+// subscriptions/listen over HTTP.
+func (h *Host) Counts() (sessions, parked, streams int) {
+	sessions, streams = h.sessions.counted()
+	return sessions, h.parking.count(), streams
 }
 
 // enter counts a request that Close must wait for and that its client has in flight.

@@ -181,6 +181,7 @@ func TestSDKClientCancels(t *testing.T) {
 }
 
 func TestSDKClientHearsThatToolsChanged(t *testing.T) {
+	t.Parallel()
 	onEachTransport(t, func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		reg := toolbox.NewRegistry(nil)
 		run := func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) { return nil, nil }

@@ -221,6 +221,7 @@ func (h *Host) newRequest(r *http.Request, m *postedMessage, s *hostSession, sen
 		id: m.ID, params: m.Params, meta: m.meta, method: m.method, era: interop.Modern, caller: m.from.caller,
 		header: h.forwarded(r), send: send,
 	}
+	q.client.Address = m.address
 	if s != nil {
 		q.era, q.session = interop.Legacy, s.frontSession
 	}
@@ -238,7 +239,7 @@ func (h *Host) postModern(w http.ResponseWriter, r *http.Request, m *postedMessa
 	}
 	reply := &hostReply{w: w, id: m.ID, keepAliveInterval: h.opts.KeepAlive, accepts: m.accepts, memory: h.opts.Memory}
 	q := h.newRequest(r, m, nil, reply.sendMessage)
-	if a := h.checkModernPost(r.Header, q, m.version); !a.isEmpty() {
+	if a := h.checkModernPost(r, q, m.version); !a.isEmpty() {
 		return refuseMessage(m.ID, a)
 	}
 	if m.method == protocol.MethodListen {
@@ -247,6 +248,7 @@ func (h *Host) postModern(w http.ResponseWriter, r *http.Request, m *postedMessa
 		}
 		stream, stop := h.reauthenticate(r, m.from.caller)
 		defer stop()
+		defer h.sessions.addListen()()
 		r = stream
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
@@ -259,7 +261,8 @@ func (h *Host) postModern(w http.ResponseWriter, r *http.Request, m *postedMessa
 }
 
 // checkModernPost returns an error if a request over HTTP is not valid in 2026-07-28.
-func (h *Host) checkModernPost(header http.Header, q *frontRequest, version string) frontAnswer {
+func (h *Host) checkModernPost(r *http.Request, q *frontRequest, version string) frontAnswer {
+	header := r.Header
 	mismatch := func(reason string) frontAnswer {
 		return frontError(http.StatusBadRequest, protocol.CodeHeaderMismatch, "header mismatch: %s", reason)
 	}
@@ -279,7 +282,7 @@ func (h *Host) checkModernPost(header http.Header, q *frontRequest, version stri
 	}
 	if c, ok := h.front.backend.(HeaderChecker); ok {
 		m := interop.Message{ID: q.id, Params: q.params, Method: q.method, Era: interop.Modern, Caller: q.caller}
-		if err := c.CheckHeader(m, header); err != nil {
+		if err := c.CheckHeader(r.Context(), m, header); err != nil {
 			return mismatch(err.Error())
 		}
 	}

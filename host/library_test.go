@@ -54,6 +54,7 @@ func library() *host.Library {
 
 // Prompts, resources, templates and completions of a program reach clients of both eras.
 func TestALibraryIsPublished(t *testing.T) {
+	t.Parallel()
 	onEachTransport(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		t.Parallel()
 		ctx := t.Context()
@@ -138,6 +139,7 @@ func TestALibraryIsPublished(t *testing.T) {
 
 // Changes of a library reach the clients. All clients are notified of lists, and subscribed ones of resources.
 func TestALibraryChanges(t *testing.T) {
+	t.Parallel()
 	onEachTransport(t, func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		if era == "2026-07-28" {
 			return // the SDK does not wait until its subscription is acknowledged
@@ -176,6 +178,7 @@ func TestALibraryChanges(t *testing.T) {
 
 // A modern client receives the same notifications, once its subscription is acknowledged.
 func TestALibraryChangesForAModernClient(t *testing.T) {
+	t.Parallel()
 	lib := library()
 	l := serveLines(t.Context(), t, newHost(t, nil, &host.Options{Library: lib}))
 	l.write(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"promptsListChanged":true,"resourcesListChanged":true,` +

@@ -258,7 +258,9 @@ func shownOwners(s *toolbox.Snapshot) []toolbox.Owner {
 func instructionsOf(s *toolbox.Snapshot) string {
 	var all []protocol.ServerInstructions
 	for _, o := range shownOwners(s) {
-		all = append(all, protocol.ServerInstructions{Server: o.Server, Kind: "tools", Prefix: o.Prefix, Text: o.Instructions})
+		all = append(all, protocol.ServerInstructions{
+			Server: o.Server, Kind: "tools", Prefix: o.Prefix, Text: o.Instructions,
+		})
 	}
 	return protocol.JoinInstructions(all)
 }

@@ -105,6 +105,7 @@ var hostileRows = []struct{ row, client string }{
 // TestOneToolLeavesTheListToItsClients lets real clients read 28 good tools and a hostile one. The list is first mended
 // and then exact. With the exact list, the clients in the table lose all tools.
 func TestOneToolLeavesTheListToItsClients(t *testing.T) {
+	t.Parallel()
 	var urls []string
 	for _, h := range hostileRows {
 		for _, exact := range []bool{false, true} {
@@ -148,6 +149,7 @@ func TestOneToolLeavesTheListToItsClients(t *testing.T) {
 
 // TestOtherClientsReadTheMendedList requests all of them at once with mcporter and the Inspector.
 func TestOtherClientsReadTheMendedList(t *testing.T) {
+	t.Parallel()
 	var rows []string
 	for _, h := range hostileRows {
 		rows = append(rows, h.row)

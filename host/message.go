@@ -28,6 +28,7 @@ type postedMessage struct {
 	meta    json.RawMessage // of the params; an object, or nil
 	accepts acceptance
 	from    client
+	address string // interop.Client's Address
 }
 
 // countedClient returns the client for which a message counts. Responses and cancellations count for no client, because
@@ -47,7 +48,7 @@ func (h *Host) receive(w http.ResponseWriter, r *http.Request, from client) (*po
 	if !jsonBody(r.Header) {
 		return nil, refuse(http.StatusUnsupportedMediaType, "Content-Type must be application/json")
 	}
-	m := &postedMessage{accepts: parseAccept(r.Header), from: from}
+	m := &postedMessage{accepts: parseAccept(r.Header), from: from, address: addressOf(r.RemoteAddr)}
 	if !m.accepts.json && !m.accepts.stream {
 		return nil, refuse(http.StatusNotAcceptable, "Accept must name application/json or text/event-stream")
 	}

@@ -44,7 +44,7 @@ const (
 // The causes with which a parked call ends.
 var (
 	errParkedLate = hostError("the client did not answer the question")
-	errParkedFull = hostError("too many calls wait for answers of their clients: answer those, or wait until they expire")
+	errParkedFull = hostError("too many calls wait for answers of their clients: answer them, or wait until they expire")
 )
 
 // errNotParked is returned if requestState does not belong to a waiting call.
@@ -56,7 +56,7 @@ var errNotParked = &interop.RPCError{Code: interop.CodeInvalidParams,
 // errStateUsed is returned if the answers for a requestState were received before.
 var errStateUsed = &interop.RPCError{Code: interop.CodeInvalidParams,
 	Message: "requestState: its answers were given before, and each state is good for one request; " +
-		"take that of the last answer"}
+		"use the state of the last answer"}
 
 // backendHandler is the function with which a backend handles a request.
 type backendHandler func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
@@ -98,6 +98,20 @@ func newParking(o *Options) *parking {
 	_, _ = rand.Read(first[:])
 	p.lastID.Store(binary.BigEndian.Uint64(first[:]))
 	return p
+}
+
+// count returns the number of calls that wait for their client.
+func (p *parking) count() (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, x := range p.parked {
+		x.mu.Lock()
+		if x.back == nil {
+			n++
+		}
+		x.mu.Unlock()
+	}
+	return n
 }
 
 func newExchanges(p *parking) *exchanges {

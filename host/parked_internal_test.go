@@ -316,6 +316,9 @@ func TestParkedCallsAreBounded(t *testing.T) {
 				t.Fatal(i, err)
 			}
 		}
+		if n := r.all.count(); n != 5 {
+			t.Errorf("%d calls are counted as parked", n)
+		}
 		for _, caller := range []string{"ann", "bob", "eve"} {
 			if err := park(caller); err == nil || !strings.Contains(err.Error(), "too many calls wait") {
 				t.Errorf("%s: %v", caller, err)

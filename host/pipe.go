@@ -53,7 +53,8 @@ type hostPipe struct {
 	running group
 }
 
-func (h *Host) servePipe(ctx context.Context, w hostWire, listWait time.Duration) error {
+// servePipe serves a client. transport is its name for [Options].SessionEnded.
+func (h *Host) servePipe(ctx context.Context, w hostWire, transport string, listWait time.Duration) error {
 	if err := h.enter(client{}); err != nil {
 		w.close()
 		return interop.NewFault(interop.Transport, "", "serve", err)
@@ -63,7 +64,8 @@ func (h *Host) servePipe(ctx context.Context, w hostWire, listWait time.Duration
 		host: h, wire: w, out: newOutlet(w.write), session: newFrontSession(h.front), ctx: context.WithoutCancel(ctx),
 		slots: make(chan struct{}, h.opts.MaxInFlight), listens: make(chan struct{}, maxListens),
 	}
-	p.session.listWait = listWait
+	defer h.sessions.addPipe()()
+	p.session.listWait, p.session.transport = listWait, transport
 	// Otherwise waiting requests could use all slots, and reading would stop.
 	p.session.maxQuestions = min(maxQuestions, h.opts.MaxInFlight-1)
 	p.quit, p.stop = context.WithCancelCause(p.ctx)
@@ -156,9 +158,9 @@ func (p *hostPipe) dispatch(env *wire.Envelope) {
 	case wire.Notification:
 		m := interop.Message{Params: env.Params, Method: method, Era: interop.Legacy}
 		if method == protocol.NoteInitialized || method == protocol.NoteCancelled {
-			p.host.front.handleNotification(p.ctx, p.session, m)
+			p.host.front.handleNotification(p.ctx, p.session, m, "")
 		} else {
-			p.run(p.slots, func() { p.host.front.handleNotification(p.ctx, p.session, m) })
+			p.run(p.slots, func() { p.host.front.handleNotification(p.ctx, p.session, m, "") })
 		}
 	case wire.Response:
 		p.session.receiveResponse(env)

@@ -103,6 +103,7 @@ func TestRequestsRunAtOnceAndAreCancelled(t *testing.T) {
 }
 
 func TestNewsOnStdio(t *testing.T) {
+	t.Parallel()
 	reg := toolbox.NewRegistry(nil)
 	l := serveLines(t.Context(), t, newHost(t, reg, nil))
 	run := func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) { return nil, nil }
@@ -184,6 +185,7 @@ func TestAClientThatClosesItsReadingSide(t *testing.T) {
 }
 
 func TestAClientThatDoesNotReadHoldsNothingUp(t *testing.T) {
+	t.Parallel()
 	inR, inW := io.Pipe()
 	_, outW := io.Pipe()
 	done := make(chan error, 1)
@@ -249,6 +251,7 @@ func TestFirstListOnStdioWaitsForServers(t *testing.T) {
 }
 
 func TestTenMegabytesPassThroughStdio(t *testing.T) {
+	t.Parallel()
 	raw := "{\n\"content\": [ \"" + strings.Repeat("x", 10<<20) + "\" ,\r\n 9007199254740993 ] }"
 	src := oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return wireResult(raw), nil })
 	l := serveLines(t.Context(), t, newHost(t, src, nil))

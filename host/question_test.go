@@ -76,6 +76,7 @@ const (
 
 // Real clients are asked during a request. Clients with a session are also asked outside of requests.
 func TestClientsAreAsked(t *testing.T) {
+	t.Parallel()
 	onEachTransport(t, func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		t.Parallel()
 		s := connect(newScripted(t, nil, askingBackend), elicitingClient("ann"))

@@ -213,6 +213,7 @@ func TestAnAnswerThatIsYetToComeGoesToTheNewConnection(t *testing.T) {
 }
 
 func TestNewsThatWereMissedComeAgain(t *testing.T) {
+	t.Parallel()
 	reg := toolbox.NewRegistry(nil)
 	site := newSite(t, reg, nil)
 	header := session(t, site)
@@ -312,7 +313,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		if got, _, _ := exchange(t, h, legacyCall(header, "7", ""), 1<<20); len(got) != 1 || !strings.Contains(got[0], long) {
 			t.Error(got)
 		}
-		want := []string{`{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the request was answered while the client had lost its connection, and the answer is larger than what is kept for that (1 KiB)"}}`}
+		want := []string{`{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the request was answered while the client had lost its connection, and the answer is larger than the limit for that (1 KiB)"}}`}
 		got, _, _ := exchange(t, h, resumeRequest(header, "a1-1"), 1<<20)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)

@@ -99,7 +99,7 @@ func (r *hostReply) tooLarge() [][]byte {
 	}
 	return answerFrame(r.id, frontError(0, interop.CodeInternal,
 		"the request was answered while the client had lost its connection, "+
-			"and the answer is larger than what is kept for that (%d KiB)", r.events.replay.maxSession>>10))
+			"and the answer is larger than the limit for that (%d KiB)", r.events.replay.maxSession>>10))
 }
 
 // resume continues a stream of a session on another connection.

@@ -22,7 +22,9 @@ import (
 // connection, of either era. Over HTTP it is a legacy session.
 type frontSession struct {
 	front         *front
-	name          string          // interop.Client's Session
+	name          string // interop.Client's Session
+	transport     string // see Options.SessionEnded
+	began         time.Time
 	always        interop.Peer    // interop.Client's Always
 	life          context.Context // interop.Client's Life
 	endLife       context.CancelFunc
@@ -38,6 +40,8 @@ type frontSession struct {
 	mu             sync.Mutex
 	version        string          // of the legacy handshake; "" before it
 	caps           json.RawMessage // capabilities of the handshake; nil: none
+	clientName     string          // interop.Client's Name, of the handshake
+	clientVersion  string          // interop.Client's Version, of the handshake
 	level          string          // of log messages, set by logging/setLevel; "": all
 	calls          map[string]*inFlight
 	answering      []*frontRequest          // requests of a legacy client that are being answered, the newest last
@@ -50,7 +54,7 @@ type frontSession struct {
 
 func newFrontSession(f *front) *frontSession {
 	s := &frontSession{
-		front: f, name: rand.Text(), notes: newNoteQueue(),
+		front: f, name: rand.Text(), transport: "http", began: time.Now(), notes: newNoteQueue(),
 		calls: map[string]*inFlight{}, maxQuestions: maxQuestions,
 	}
 	s.life, s.endLife = context.WithCancel(context.Background())
@@ -59,10 +63,11 @@ func newFrontSession(f *front) *frontSession {
 	return s
 }
 
-// storeHandshake stores the version and the capabilities of a handshake. The last handshake counts.
-func (s *frontSession) storeHandshake(version string, caps json.RawMessage) {
+// storeHandshake stores the version, the capabilities and the client's name of a handshake. The last handshake counts.
+func (s *frontSession) storeHandshake(version string, caps json.RawMessage, c *interop.Client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.clientName, s.clientVersion = c.Name, c.Version
 	s.version, s.caps = version, bytes.Clone(declaredCapabilities(caps)) // keep only this part of the handshake
 }
 
@@ -171,6 +176,11 @@ func (s *frontSession) end(cause error) {
 		call.cancel(cause)
 	}
 	s.endLife()
+	version := s.agreedVersion()
+	refused := version == "" && (s.transport == "http" || s.transport == "sse") // there was no handshake
+	if ended := s.front.sessionEnded; ended != nil && !refused {
+		ended(version, s.transport, time.Since(s.began))
+	}
 }
 
 // settle makes the first list of a session wait for servers that have not answered yet. Lists that are requested
@@ -199,8 +209,8 @@ func (s *frontSession) settle(ctx context.Context, p toolbox.Principal) {
 	b.Settle(ctx, p)
 }
 
-// handleNotification handles a client's notification.
-func (f *front) handleNotification(ctx context.Context, s *frontSession, m interop.Message) {
+// handleNotification handles a client's notification. address is [interop.Client].Address.
+func (f *front) handleNotification(ctx context.Context, s *frontSession, m interop.Message, address string) {
 	switch m.Method {
 	case protocol.NoteInitialized:
 		s.initialized()
@@ -215,6 +225,7 @@ func (f *front) handleNotification(ctx context.Context, s *frontSession, m inter
 			session: s, send: func(json.RawMessage, string, ...[]byte) error { return errReplySent },
 		}
 		q.questionsClosed = true
+		q.client.Address = address
 		q.describeClient()
 		_, _ = f.callBackend(ctx, q, m.Method, m.Params)
 	}
@@ -227,7 +238,7 @@ func (s *frontSession) handleMessage(ctx context.Context, m *postedMessage) {
 		return
 	}
 	note := interop.Message{Params: m.Params, Method: m.method, Era: interop.Legacy, Caller: m.from.caller}
-	s.front.handleNotification(ctx, s, note)
+	s.front.handleNotification(ctx, s, note, m.address)
 }
 
 // maxSessionStreams bounds the GET streams of one session.
@@ -258,11 +269,13 @@ type hostSessions struct {
 	maxTotal     int           // below 0: no bound
 	maxPerClient int           // of one client; below 0: no bound
 
-	mu     sync.Mutex
-	byID   map[string]*hostSession
-	counts map[client]int
-	order  *list.List
-	sweep  *time.Timer // nil: not set
+	mu      sync.Mutex
+	pipes   int // connections that are no HTTP
+	streams int // open streams, of sessions and of subscriptions/listen
+	byID    map[string]*hostSession
+	counts  map[client]int
+	order   *list.List
+	sweep   *time.Timer // nil: not set
 }
 
 func newHostSessions(o *Options) *hostSessions {
@@ -297,6 +310,9 @@ func (t *hostSessions) open(h *Host, c client, sse *outlet) *hostSession {
 		frontSession: newFrontSession(h.front), id: t.newID(c.caller), client: c,
 		events: t.replay.newSessionEvents(c), sse: sse,
 		done: make(chan struct{}), busy: 1, lastBusy: time.Now(),
+	}
+	if sse != nil {
+		s.transport = "sse"
 	}
 	s.streaming = func() bool {
 		t.mu.Lock()
@@ -376,7 +392,39 @@ func (t *hostSessions) addStreams(s *hostSession, n int) bool {
 		return false
 	}
 	s.streams += n
+	t.streams += n
 	return true
+}
+
+// counted returns the number of sessions and of streams.
+func (t *hostSessions) counted() (sessions, streams int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.order.Len() + t.pipes, t.streams
+}
+
+// addPipe counts a connection that is no HTTP. remove must follow.
+func (t *hostSessions) addPipe() (remove func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pipes++
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.pipes--
+	}
+}
+
+// addListen counts the stream of a subscriptions/listen. remove must follow.
+func (t *hostSessions) addListen() (remove func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.streams++
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.streams--
+	}
 }
 
 // drop ends a session.

@@ -46,7 +46,8 @@ func (h *Host) serveSSE(w http.ResponseWriter, r *http.Request) *refusal {
 		return h.openSSE(w, stream, from)
 	}
 	w.Header().Set("Allow", "GET") // a client that tries streamable HTTP first continues with a GET
-	return refuse(http.StatusMethodNotAllowed, "method not allowed: a GET opens a stream, which says where messages go")
+	return refuse(http.StatusMethodNotAllowed,
+		"method not allowed: a GET opens a stream, which names the address for messages")
 }
 
 // openSSE serves a session while its stream is open.
@@ -68,6 +69,7 @@ func (h *Host) openSSE(w http.ResponseWriter, r *http.Request, from client) *ref
 	defer stream.close()
 	defer h.sessions.drop(s)
 	h.sessions.addStreams(s, 1)
+	defer h.sessions.addStreams(s, -1)
 	stream.mu.Lock() // the client may send its first message before this write has returned
 	beginStream(w)
 	err := writeStream(w, []byte("event: endpoint\ndata: "+endpointPath(r)+"?"+sseSessionKey+"="+s.id+"\n\n"))

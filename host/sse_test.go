@@ -154,17 +154,25 @@ func TestHTTPAndSSEIsAsStrict(t *testing.T) {
 		"as text":                        {c.path, map[string]string{"X-User": "alice", "Content-Type": "text/plain"}, 415},
 		"with a modern version, ignored": {c.path, map[string]string{"X-User": "alice", "Mcp-Protocol-Version": "2026-07-28"}, 202},
 	} {
-		if got, body := post(test.path, test.header); got != test.status {
+		got, body := post(test.path, test.header)
+		if got != test.status {
 			t.Errorf("%s: %d %s", name, got, body)
+		}
+		if got != 202 {
+			continue
+		}
+		if answer := c.next(); answer != `{"jsonrpc":"2.0","id":1,"result":{}}` { // until then, the id is in flight
+			t.Errorf("%s: %s", name, answer)
 		}
 	}
 	if got, body := c.post(`{"jsonrpc":"2.0","id":1,"method":"`+strings.Repeat("x", 200)+`"}`, alice); got != 413 {
 		t.Error(got, body)
 	}
-	for range 2 { // refused requests were not answered on any stream
-		if got := c.next(); got != `{"jsonrpc":"2.0","id":1,"result":{}}` {
-			t.Error(got)
-		}
+	if got, body := c.post(`{"jsonrpc":"2.0","id":2,"method":"ping"}`, alice); got != 202 {
+		t.Fatal(got, body)
+	}
+	if got := c.next(); got != `{"jsonrpc":"2.0","id":2,"result":{}}` { // refused requests were not answered here
+		t.Error(got)
 	}
 	for name, test := range map[string]struct {
 		r      request

@@ -193,6 +193,7 @@ func TestCancelledByTheClientIsNotAnswered(t *testing.T) {
 }
 
 func TestNewsGoToOneStreamOfASession(t *testing.T) {
+	t.Parallel()
 	reg := toolbox.NewRegistry(nil)
 	site := newSite(t, reg, nil)
 	legacy := session(t, site)

@@ -311,6 +311,7 @@ func TestSDKClientsSubscribe(t *testing.T) {
 
 // TestUpdatesWaitForNobody has clients that do not read, and one that reads at the end.
 func TestUpdatesWaitForNobody(t *testing.T) {
+	t.Parallel()
 	w := newWatched()
 	s := serveSite(t, host.NewFront(w, nil))
 	var streams []*events

@@ -79,6 +79,7 @@ func callText(t testing.TB, s *mcp.ClientSession, tool, message string) string {
 
 // A local tool asks real clients of both eras, over every transport of a host.
 func TestALocalToolAsksItsClient(t *testing.T) {
+	t.Parallel()
 	onEachTransport(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		t.Parallel()
 		h := newHost(t, kitchenTools(), nil)
@@ -159,6 +160,7 @@ func TestAnAnswerFitsItsForm(t *testing.T) {
 // Log records reach a client from the level on that it sets. A modern client sets it in each request, a legacy one in
 // its session.
 func TestALocalToolLogs(t *testing.T) {
+	t.Parallel()
 	onEachTransport(t, func(t *testing.T, era string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		t.Parallel()
 		records := make(chan string, 10)
@@ -207,6 +209,7 @@ const elicitingMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-
 
 // A tool that asks ends when its client disconnects, and when the host drains or closes, in both eras.
 func TestAToolThatAsksEndsWithItsClient(t *testing.T) {
+	t.Parallel()
 	for _, end := range []string{"the client goes", "the host closes", "the host drains"} {
 		for _, era := range []string{"legacy", "modern"} {
 			t.Run(end+" "+era, func(t *testing.T) {

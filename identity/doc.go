@@ -7,8 +7,10 @@
 //	http.Handle("/", guard.Handler(mux))                                        // any handler
 //	h := host.New(tools, &host.Options{Authenticate: guard.Principal})          // MCP
 //
-// Guard.Principal is for host.Options.Authenticate. Behind a handler of [Guard.Handler], [FromContext] returns the
-// whole identity.
+// Guard.Principal is for host.Options.Authenticate. [FromContext] returns the whole identity of a request: behind
+// [Guard.Handler], and behind [Carry], which is for programs that call the guard elsewhere:
+//
+//	http.Handle("/mcp", identity.Carry(h.Handler()))
 //
 // # Tokens
 //

@@ -88,7 +88,7 @@ func (f fetcher) discoverKeys(ctx context.Context, issuer string) (string, error
 		case err != nil:
 			err = fmt.Errorf("%s: %w", place, err)
 		case m.Issuer != issuer:
-			err = fmt.Errorf("%s: the metadata are those of %.200q", place, m.Issuer)
+			err = fmt.Errorf("%s: the metadata belong to %.200q", place, m.Issuer)
 		case checkAddress(m.Keys) != nil:
 			err = fmt.Errorf("%s: jwks_uri: %w", place, checkAddress(m.Keys))
 		default:

@@ -102,9 +102,10 @@ func (g *Guard) Principal(r *http.Request) (toolbox.Principal, error) {
 	return id.Principal, nil
 }
 
-// Authenticate returns the identity of a request. It uses only the Authorization header, never the URL. Its error is a
-// [*Refusal]. The status is 401 if there is no token, or none that is valid for this resource. It is 403 if the token
-// is for other resources or lacks scopes, and 503 if the token cannot be checked.
+// Authenticate returns the identity of a request. It uses only the Authorization header, never the URL. Its error is
+// a [*Refusal]. The status is 401 if there is no token, or none that is valid for this resource. It is 403 if the
+// token is for other resources or lacks scopes, and 503 if the token cannot be checked. Behind [Carry], the identity
+// is stored in the context of the request.
 func (g *Guard) Authenticate(r *http.Request) (*Identity, error) {
 	resource := g.opts.Resource(r)
 	token, sent := tokenOf(r.Header)
@@ -128,6 +129,7 @@ func (g *Guard) Authenticate(r *http.Request) (*Identity, error) {
 	case !id.granted(g.scopes(resource)):
 		return nil, g.stepUp(r, resource)
 	}
+	store(r.Context(), id)
 	return id, nil
 }
 

@@ -22,6 +22,11 @@ type Identity struct {
 	// Scopes holds the granted scopes (RFC 6749, section 3.3). Nil means that scopes do not limit the identity, as for
 	// an API key.
 	Scopes []string
+	// Groups holds the groups that the identity is in, sorted, for policies. An API key has the groups of its Key. A
+	// token of an authorization server has the values of its claim groups as they are. It also has "role:NAME" for each
+	// role and "scope:NAME" for each scope. Roles are in the claim roles, and in realm_access.roles of Keycloak. A plain
+	// token has no groups.
+	Groups []string
 	// Views holds the names of the resources that it may use. Nil means all.
 	Views []string
 	// Audience holds the resources that the token was issued for, as URLs (RFC 8707). Nil means any.
@@ -109,12 +114,4 @@ func (id *Identity) granted(required []string) bool {
 		name := s[strings.LastIndex(s, "/")+1:]
 		return !slices.Contains(id.Scopes, s) && !(strings.HasPrefix(s, "api://") && slices.Contains(id.Scopes, name))
 	})
-}
-
-type identityKey struct{}
-
-// FromContext returns the identity of a request that [Guard.Handler] has admitted, or nil if there is none.
-func FromContext(ctx context.Context) *Identity {
-	id, _ := ctx.Value(identityKey{}).(*Identity)
-	return id
 }

@@ -243,9 +243,14 @@ func (i *Issuer) identity(claims jwt.MapClaims) (*Identity, error) {
 	if strings.ContainsRune(subject, utf8.RuneError) { // it may stand for any bytes: two subjects would be equal
 		return nil, invalidf("its %s is no text", i.Claim)
 	}
+	scopes := scopesIn(claims)
+	groups, err := groupsIn(claims, scopes)
+	if err != nil {
+		return nil, err
+	}
 	id := &Identity{
-		Principal: toolbox.Principal(i.URL + "#" + url.PathEscape(subject)),
-		Scopes:    append([]string{}, scopesIn(claims)...), Audience: append([]string{}, audience...),
+		Principal: toolbox.Principal(i.URL + "#" + url.PathEscape(subject)), Groups: groups,
+		Scopes: append([]string{}, scopes...), Audience: append([]string{}, audience...),
 	}
 	if expires != nil {
 		id.Expires = expires.Time

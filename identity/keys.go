@@ -33,6 +33,9 @@ type Key struct {
 	// Views holds the names of the resources that the key is valid for. Nil means all. An empty list means none, and
 	// stays an empty list in the file.
 	Views []string `json:"views,omitzero"`
+	// Groups holds the groups of requests with this key, for policies. Two keys of one principal may have different
+	// groups. [AdminGroup] is the group of administrators.
+	Groups []string `json:"groups,omitempty"`
 	// Created is the time at which the key was made.
 	Created time.Time `json:"created"`
 	// Expires is the time at which the key expires. Zero means never.
@@ -94,20 +97,51 @@ func (k *Keys) Verify(ctx context.Context, token string) (*Identity, error) {
 	return &key.identity, nil
 }
 
-// keyName is the grammar of the name of a person or a program, because the name is shown and typed. It has at most 128
-// characters.
-var keyName = regexp.MustCompile(`^[A-Za-z0-9._@+-]+$`)
+// keyName is the grammar of the names of principals and groups, because they are shown and typed. It has no ":" and no
+// "#", which other kinds of principals and groups contain.
+var keyName = regexp.MustCompile(`^[A-Za-z0-9._@+-]{1,128}$`)
 
-// ErrName means that a text cannot be the name of a principal.
-var ErrName = errors.New("no name of a principal")
+var (
+	// ErrName means that a text cannot be the name of a principal.
+	ErrName = errors.New("no name of a principal")
+	// ErrGroup means that a text cannot be the name of a group.
+	ErrGroup = errors.New("no name of a group")
+)
+
+// localName stands for the caller of a server without authentication. No key has it.
+const localName = "local"
+
+// maxKeyGroups bounds the groups of one key.
+const maxKeyGroups = 100
+
+// check returns an error if the names of a key are not allowed.
+func (k *Key) check() error {
+	const grammar = "write letters, digits and ._@+-, at most 128"
+	switch {
+	case k.Name == localName:
+		return fmt.Errorf("%q is %w: it stands for the local user", k.Name, ErrName)
+	case k.Name != "" && !keyName.MatchString(k.Name):
+		return fmt.Errorf("%.200q is %w: %s", k.Name, ErrName, grammar)
+	case len(k.Groups) > maxKeyGroups:
+		return fmt.Errorf("%d groups, and a key has at most %d", len(k.Groups), maxKeyGroups)
+	}
+	for _, group := range k.Groups {
+		if !keyName.MatchString(group) {
+			return fmt.Errorf("%.200q is %w: %s", group, ErrGroup, grammar)
+		}
+	}
+	return nil
+}
 
 // maxKeys bounds the number of keys in a file.
 const maxKeys = 10_000
 
-// Add makes a key with the Name, Views and Expires of key. The token is returned only here and cannot be recovered.
+// Add makes a key with the Name, Groups, Views and Expires of key. The token is returned only here and cannot be
+// recovered.
 func (k *Keys) Add(ctx context.Context, key Key) (token string, added Key, err error) {
-	if key.Name != "" && (len(key.Name) > 128 || !keyName.MatchString(key.Name)) {
-		return "", Key{}, fmt.Errorf("%q is %w: write letters, digits and ._@+-, at most 128", key.Name, ErrName)
+	key.Groups = slices.Compact(slices.Sorted(slices.Values(key.Groups)))
+	if err := key.check(); err != nil {
+		return "", Key{}, err
 	}
 	id, secret := strings.ToLower(rand.Text())[:10], strings.ToLower(rand.Text()+rand.Text()) // 260 bits
 	hash := sha256.Sum256([]byte(secret))
@@ -206,7 +240,11 @@ func decodeKeys(text []byte) (keyList, error) {
 		if err != nil || copy(entry.hash[:], hash) != len(hash) || len(hash) != sha256.Size {
 			return list, fmt.Errorf("the key %.40q has no SHA-256", key.ID)
 		}
-		entry.identity = Identity{Principal: key.Principal(), Views: key.Views, Expires: key.Expires}
+		if err := key.check(); err != nil {
+			return list, fmt.Errorf("the key %.40q: %w", key.ID, err)
+		}
+		groups := slices.Compact(slices.Sorted(slices.Values(key.Groups)))
+		entry.identity = Identity{Principal: key.Principal(), Groups: groups, Views: key.Views, Expires: key.Expires}
 		list.byID[key.ID] = entry
 	}
 	list.all = out.Keys

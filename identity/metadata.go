@@ -1,7 +1,6 @@
 package identity
 
 import (
-	"context"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -82,13 +81,13 @@ func (g *Guard) Handler(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		id, err := g.Authenticate(r)
-		if err != nil {
+		r = withCarrier(r)
+		if _, err := g.Authenticate(r); err != nil {
 			refused := err.(*Refusal)
 			maps.Copy(w.Header(), refused.Header)
 			http.Error(w, refused.Reason, refused.Status)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, id)))
+		next.ServeHTTP(w, r)
 	})
 }

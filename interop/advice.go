@@ -118,9 +118,9 @@ func isUnsent(err error) bool {
 }
 
 const (
-	unknownOutcome = "whether the tool ran is not known: look before you call it again"
-	notMCP         = "the server's stdout is not what MCP has there: one JSON message a line, in UTF-8, " +
-		"without colours and headers, each reply with the id of its request: " +
+	unknownOutcome = "the tool may have run: check before you call it again"
+	notMCP         = "the server's stdout is not MCP, which is one JSON message per line, in UTF-8, " +
+		"without colors and headers, and each reply with the id of its request: " +
 		"start the server in its stdio mode, update it, or report this to its authors"
 )
 
@@ -132,38 +132,38 @@ var advices = []struct {
 }{
 	// faults of a call
 	{"the configuration leaves the tool out", func(c *circumstance) bool { return hasCause[*deniedError](c) },
-		`the configuration leaves this tool out: mend "tools" in the server's row if it is wanted`},
+		`the configuration excludes this tool: to use it, change "tools" in the server's entry`},
 	{"input_required", func(c *circumstance) bool { return c.isAny(errInputRequired) },
-		"the tool asks its user a question, and this caller cannot answer: give the answer in the arguments, " +
-			"or call the tool through indus serve from a client that can be asked"},
+		"the tool asks the user a question, and this client cannot ask it: give the answer in the arguments, " +
+			"or call the tool through indus serve from a client that supports elicitation"},
 	{"an answer beyond the limit", func(c *circumstance) bool { return hasCause[*wire.TooLong](c) },
-		"the answer is larger than indus takes: ask for less at once"},
+		"the reply is larger than indus accepts: request less at once"},
 	{"the session is gone", func(c *circumstance) bool { return hasCause[*conn.SessionError](c) },
-		"the server was restarted or has forgotten the session: call again"},
+		"the server restarted or dropped the session: call again"},
 	{"the connection ended before the call went out", func(c *circumstance) bool {
 		return c.calling && hasCause[*conn.UnsentError](c) && c.http == nil && c.rpc == nil && !c.isAny(syscall.ECONNREFUSED)
 	},
-		"the call did not go out: call again"},
+		"the call was not sent: call again"},
 	{"the process ended during the call", func(c *circumstance) bool {
 		return c.calling && hasCause[*conn.ExitError](c)
 	},
 		"the server's process ended; " + unknownOutcome},
 
 	{"HTTP 4xx to HTTP+SSE", func(c *circumstance) bool { return hasCause[*conn.NotSSEError](c) },
-		`it does not speak HTTP+SSE at this path: remove "transport": "sse", ` +
-			`and indus finds out which of the two it speaks`},
+		`the server does not support HTTP+SSE at this path: remove "transport": "sse", ` +
+			`and indus detects the transport`},
 
 	{"a sign-in that a person must do", func(c *circumstance) bool { return c.NeedsSignIn() },
 		"sign in: indus mcp login SERVER"},
-	{"a call without a token, of which no person is to be asked", func(c *circumstance) bool {
+	{"a call, and indus cannot get a token by itself", func(c *circumstance) bool {
 		return c.calling && isUnsent(c.Fault)
 	},
 		"the tool did not run, because indus has no token for its server: indus mcp doctor SERVER shows which step of " +
 			"the sign-in fails"},
-	{"another request without a token, of which no person is to be asked", func(c *circumstance) bool {
+	{"another request, and indus cannot get a token by itself", func(c *circumstance) bool {
 		return isUnsent(c.Fault)
 	},
-		"indus has no token for it: indus mcp doctor SERVER shows which step of the sign-in fails"},
+		"indus has no token for the server: indus mcp doctor SERVER shows which step of the sign-in fails"},
 
 	// JSON-RPC errors
 	{"-32602", func(c *circumstance) bool { return c.calling && c.hasCode(CodeInvalidParams) },
@@ -172,71 +172,72 @@ var advices = []struct {
 		"the server does not know this method: is it an MCP server, and does it still have this tool?"},
 	{"-32700, -32600, -32020, -32021", func(c *circumstance) bool {
 		return c.hasCode(CodeParse, CodeInvalidRequest, protocol.CodeHeaderMismatch, protocol.CodeMissingCapability)
-	}, "the server refuses the form of the request: update it or indus, and check any proxy between them"},
+	}, "the server rejects the request as malformed: update the server or indus, and check any proxy between them"},
 	{"no version of the protocol in common", func(c *circumstance) bool {
 		return c.hasCode(protocol.CodeUnsupportedVersion) || hasCause[*conn.VersionError](c)
-	}, "the server speaks another version of MCP: update it, or indus"},
+	}, "the server supports another version of MCP: update the server or indus"},
 	{"any other JSON-RPC code", func(c *circumstance) bool { return c.rpc != nil },
-		`the server fails by itself: its log says why; does it have all that it needs in "env"?`},
+		`the server returned an error: read its log, and check that "env" has everything it needs`},
 
 	// HTTP errors
 	{"HTTP 401, with the Authorization that is configured", func(c *circumstance) bool {
 		return c.hasStatus(401) && c.http.Authorized
 	},
-		"it refuses the Authorization that it got: is the token still good, and for this server?"},
+		"the server rejects the Authorization header: is the token still valid, and for this server?"},
 	{"HTTP 401 that names where to sign in", func(c *circumstance) bool {
 		return c.hasStatus(401) && strings.Contains(c.http.Header.Get("WWW-Authenticate"), "resource_metadata")
-	}, `it wants a sign-in by OAuth: indus mcp login SERVER; or get a token from its provider, and give it as ` +
+	}, `the server requires an OAuth sign-in: indus mcp login SERVER; or get a token from its provider, and write ` +
 		`"headers": {"Authorization": "Bearer ${TOKEN}"}`},
 	{"HTTP 401", func(c *circumstance) bool { return c.hasStatus(401) },
-		`it wants authorization: give it "headers": {"Authorization": "Bearer ${TOKEN}"}, or the header that its ` +
+		`the server requires authorization: write "headers": {"Authorization": "Bearer ${TOKEN}"}, or the header that its ` +
 			`documentation names`},
 	{"HTTP 403", func(c *circumstance) bool { return c.hasStatus(403) },
-		"it knows who asks and refuses: check what the token or key may do, and whether the server lets in this address"},
+		"the server denies access: check the permissions of the token or key, and whether the server admits this address"},
 	{"HTTP 407", func(c *circumstance) bool { return c.hasStatus(407) },
-		"the proxy wants a password: put it in HTTPS_PROXY, or name the host in NO_PROXY"},
+		"the proxy requires a password: add it to the URL in HTTPS_PROXY, or add the host to NO_PROXY"},
 	{"HTTP 3xx", func(c *circumstance) bool { return c.http != nil && c.http.Status/100 == 3 },
-		"the server is elsewhere: write the URL that it redirects to"},
+		"the server has moved: write the URL that it redirects to"},
 	{"HTTP 400 of a server that speaks TLS", func(c *circumstance) bool {
 		return c.hasStatus(400) && strings.Contains(c.http.Body, "HTTPS")
 	},
-		"it speaks TLS there: write https:// in place of http://"},
+		"the server expects TLS: replace http:// with https://"},
 	{"HTTP 404, 410, or a web page", func(c *circumstance) bool {
 		return c.hasStatus(404, 410) || c.http != nil && c.http.Status/100 == 2 &&
 			strings.HasPrefix(c.http.Header.Get("Content-Type"), "text/html")
-	}, "there is no MCP at this path: it is often /mcp, or /sse of older servers"},
+	}, "there is no MCP server at this path: the usual paths are /mcp and, for older servers, /sse"},
 	{"HTTP 413", func(c *circumstance) bool {
 		return c.hasStatus(413)
-	}, "the arguments are larger than the server takes: send less at once"},
+	}, "the arguments are larger than the server accepts: send less at once"},
 	{"HTTP 429", func(c *circumstance) bool {
 		return c.hasStatus(429)
-	}, "it has had too many requests: wait, then try again"},
+	}, "the server received too many requests: wait, then try again"},
 	{"HTTP 408, 502, 503, 504", func(c *circumstance) bool { return c.hasStatus(408, 502, 503, 504) },
-		"what stands before the server answers, and the server does not: is it running?"},
+		"a proxy answers, but the server behind it does not: is the server running?"},
 	{"HTTP 5xx", func(c *circumstance) bool { return c.http != nil && c.http.Status/100 == 5 },
-		"the server has a fault of its own: its log says which"},
+		"the server has an internal error: read its log"},
 	{"any other status", func(c *circumstance) bool { return c.http != nil },
-		`something else than MCP answers, or the other transport: check the path, and try "transport": "sse" or "http"`},
+		`the reply is not MCP, or the server uses the other HTTP transport: check the path, and try ` +
+			`"transport": "sse" or "http"`},
 
 	// network errors
 	{"a proxy that cannot be reached", func(c *circumstance) bool {
 		op, ok := errors.AsType[*net.OpError](c.Fault)
 		return ok && op.Op == "proxyconnect"
-	}, "the proxy cannot be reached: check HTTP_PROXY and HTTPS_PROXY, or name the host in NO_PROXY"},
+	}, "the proxy cannot be reached: check HTTP_PROXY and HTTPS_PROXY, or add the host to NO_PROXY"},
 	{"no such host", func(c *circumstance) bool {
 		dns, ok := errors.AsType[*net.DNSError](c.Fault)
 		return ok && dns.IsNotFound
-	}, `no such host: check its name in "url", and whether it needs a VPN`},
+	}, `no such host: check its name in "url", and whether a VPN is needed`},
 	{"DNS", func(c *circumstance) bool {
 		return hasCause[*net.DNSError](c)
-	}, "names cannot be looked up: check the network and its DNS"},
+	}, "host names cannot be resolved: check the network and its DNS"},
 	{"a certificate of an unknown authority", func(c *circumstance) bool {
 		return hasCause[x509.UnknownAuthorityError](c)
 	},
-		"who signed the certificate is not known here: of an authority of your own name the certificate file in " +
-			"SSL_CERT_FILE"},
+		"an unknown authority signed the certificate: if the authority is your own, set SSL_CERT_FILE to " +
+			"its certificate file"},
 	{"a certificate of another host", func(c *circumstance) bool { return hasCause[x509.HostnameError](c) },
-		"the certificate is for another host: use the name that it is for"},
+		"the certificate is for another host: use the name in the certificate"},
 	{"an expired certificate", func(c *circumstance) bool {
 		bad, ok := errors.AsType[x509.CertificateInvalidError](c.Fault)
 		return ok && bad.Reason == x509.Expired
@@ -244,59 +245,59 @@ var advices = []struct {
 	{"no TLS", func(c *circumstance) bool {
 		return hasCause[tls.RecordHeaderError](c) || c.isAny(http.ErrSchemeMismatch)
 	},
-		"it does not speak TLS there: write http:// in place of https://"},
+		"the server does not use TLS at this address: replace https:// with http://"},
 	{"TLS", func(c *circumstance) bool {
 		return hasCause[x509.CertificateInvalidError](c) || hasCause[tls.AlertError](c)
 	},
-		"TLS fails: the server, or something between, presents a certificate or a version that cannot be used"},
+		"the TLS handshake failed: the server, or a proxy, presents a certificate or a TLS version that cannot be used"},
 	{"connection refused", func(c *circumstance) bool { return c.isAny(syscall.ECONNREFUSED) },
-		"nobody listens there: is the server running, and is the port right?"},
+		"no program listens at this address: is the server running, and is the port right?"},
 	{"host or network unreachable", func(c *circumstance) bool {
 		return c.isAny(syscall.EHOSTUNREACH, syscall.ENETUNREACH)
 	},
-		"it cannot be reached from here: check the network, a VPN, a firewall"},
+		"the host cannot be reached from here: check the network, the VPN and the firewall"},
 
 	// process errors
 	{`no such "cwd"`, func(c *circumstance) bool {
 		at, ok := errors.AsType[*fs.PathError](c.Fault)
 		return ok && at.Op == "chdir"
-	}, `the directory in "cwd" does not exist or is none: make it, or mend "cwd"`},
+	}, `the path in "cwd" does not exist or is not a directory: create it, or correct "cwd"`},
 	{"no such command", func(c *circumstance) bool { return c.isAny(exec.ErrNotFound) },
-		`the command is not installed, or not in the PATH: install it, or write its whole path in "command"`},
+		`the command is not installed, or not in the PATH: install it, or write its full path in "command"`},
 	{"a directory", func(c *circumstance) bool { return c.Kind == SpawnFailed && c.isAny(syscall.EISDIR) },
 		"the command is a directory: name a program in it"},
 	{"a file that may not be executed", func(c *circumstance) bool {
 		return c.Kind == SpawnFailed && c.isAny(fs.ErrPermission)
 	},
-		"the file may not be executed: chmod +x it, or name its interpreter as the command"},
+		"the file is not executable: chmod +x it, or use its interpreter as the command"},
 	{"no such file", func(c *circumstance) bool { return c.Kind == SpawnFailed && c.isAny(fs.ErrNotExist) },
-		"the command does not exist, or the interpreter in its first line: is the path right, and the server installed?"},
+		"the command, or the interpreter in its first line, does not exist: is the path right, and the server installed?"},
 	{"a process that ended after it was connected", func(c *circumstance) bool {
 		return c.Kind != SpawnFailed && hasCause[*conn.ExitError](c)
 	},
-		"the process ended after it was connected: its log says why"},
+		"the process ended after it had connected: read its log"},
 	{"exit status 127", func(c *circumstance) bool { return c.exit != nil && c.exit.ExitCode() == 127 },
-		`a program that it calls is not in the PATH it gets: write whole paths, or give it a "PATH" in "env"`},
+		`a program that the command calls is not in its PATH: write full paths, or set "PATH" in "env"`},
 	{"a signal", func(c *circumstance) bool { return c.exit != nil && c.exit.ExitCode() < 0 },
-		"a signal ended it: run the command by hand, and look for a lack of memory or a crash"},
+		"a signal ended the process: run the command by hand, and look for a crash or a lack of memory"},
 	{"any other exit status", func(c *circumstance) bool { return c.exit != nil },
-		`run the command by hand with nothing but "env" set: the server gets PATH, HOME and the locale, and of other ` +
-			`variables what "env" names`},
-	{"an end without a word", func(c *circumstance) bool { return hasCause[*conn.ExitError](c) },
-		"it ended without a word: is this the command of the server, and does it want an argument such as stdio?"},
+		`run the command by hand in the environment of the server: PATH, HOME, the locale and the variables in "env"`},
+	{"exit status 0", func(c *circumstance) bool { return hasCause[*conn.ExitError](c) },
+		"the process exited without an error: does this command start the server, and does it need an " +
+			"argument such as stdio?"},
 
 	// errors of any transport
 	{"busy", func(c *circumstance) bool { return hasCause[*busyError](c) },
-		`nothing went out: try again later; of this server's row "maxConcurrent", "maxQueue", "maxPrincipals", ` +
-			`"instances" and "timeout": {"queue": …} say how much it takes`},
+		`the request was not sent: try again later, or raise this server's "maxConcurrent", "maxQueue", ` +
+			`"maxPrincipals", "instances" or "timeout": {"queue": …}`},
 	{"the connection ended during the call", func(c *circumstance) bool { return c.calling && c.hungUp() },
-		"the connection ended before the answer; " + unknownOutcome},
+		"the connection ended before the reply; " + unknownOutcome},
 	{"the connection ended during another request", func(c *circumstance) bool {
 		return c.Kind == Protocol && c.hungUp()
 	},
-		"the connection ended before the answer: try again"},
+		"the connection ended before the reply: try again"},
 	{"the connection ended otherwise", (*circumstance).hungUp,
-		"it hangs up when it is asked: is that an MCP server, and http:// or https:// right?"},
+		"the server closes the connection without a reply: is it an MCP server, and is http:// or https:// right?"},
 	{"bytes that answer no request, in a call", func(c *circumstance) bool {
 		return c.calling && c.Kind == Timeout && hasCause[*conn.UnmatchedError](c)
 	},
@@ -308,13 +309,13 @@ var advices = []struct {
 		"the tool is slow or hangs: raise this server's timeout; " + unknownOutcome},
 
 	{string(Timeout), hasKind(Timeout),
-		"try again (npx, uvx and docker first fetch what they start), or raise this server's timeout"},
-	{string(Protocol), hasKind(Protocol), "the server breaks the protocol: update it, or report this to its authors"},
+		"try again (npx, uvx and docker download a server before its first start), or raise this server's timeout"},
+	{string(Protocol), hasKind(Protocol), "the server violates the protocol: update it, or report this to its authors"},
 	{string(NotConnected), hasKind(NotConnected), "wait until the server is ready, or see why it is not: indus mcp ls"},
 	{string(Transport), hasKind(Transport), "check that the server runs, and that its URL and headers are right"},
 	{string(SpawnFailed), hasKind(SpawnFailed),
 		"run the command by hand: is it installed, and does it start an MCP server?"},
-	{string(ToolError), hasKind(ToolError), "the call failed on its way; " + unknownOutcome},
+	{string(ToolError), hasKind(ToolError), "the call failed before a reply arrived; " + unknownOutcome},
 }
 
 func hasKind(k Kind) func(*circumstance) bool {

@@ -95,6 +95,7 @@ func serve(t *testing.T, h http.Handler) string {
 
 // Failures of real servers get the advice of their cause.
 func TestAdviceFitsTheCause(t *testing.T) {
+	t.Parallel()
 	method := protocol.MethodToolsCall
 	want := func(t *testing.T, s Server, cause string, call bool) {
 		t.Helper()
@@ -197,7 +198,7 @@ func TestAdviceFitsTheCause(t *testing.T) {
 		{"exit status 127", shell("no-such-command-anywhere")},
 		{"a signal", shell("kill -9 $$")},
 		{"any other exit status", shell("exit 3")},
-		{"an end without a word", shell("exit 0")},
+		{"exit status 0", shell("exit 0")},
 		{string(Timeout), shell("exec sleep 60")},
 	} {
 		t.Run("connect/"+tt.cause, func(t *testing.T) {

@@ -20,6 +20,13 @@ type Client struct {
 	// Session identifies the client's legacy session, or its connection on stdio. Requests with the same Session
 	// come from the same program. It is empty for a modern request over HTTP, which belongs to no session.
 	Session string
+	// Name and Version identify the client's program as it states them (clientInfo), for logs and for people. They
+	// are claims: a client may send any text, and another one with each request. Each has at most 256 bytes of valid
+	// UTF-8 on one line, without control characters. They are "" if the client states none, or a text of several KiB.
+	Name, Version string
+	// Address is the IP address from which the client's HTTP request came. Behind a proxy it is the proxy's address.
+	// It is "" on other transports.
+	Address string
 	// Capabilities is the object of capabilities that the client declares, as the client wrote it. If it is nil,
 	// the client declares nothing.
 	Capabilities json.RawMessage

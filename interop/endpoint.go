@@ -56,6 +56,9 @@ type EndpointOptions struct {
 	// neither block nor change bytes. Messages of the server are masked as in [Server.Mask]. If Tap is nil, nothing is
 	// reported.
 	Tap func(sent bool, m Message) (answered func(result json.RawMessage, err error))
+	// Ended is called at the end of a connection that was ready, with its last status. It must not block. If it is nil,
+	// nothing is called.
+	Ended func(s EndpointStatus, lasted time.Duration)
 	// Trace is called at the steps of connecting over stdio. If it is nil, nothing is traced.
 	Trace *Trace
 	// Era is the era that the server spoke in its last connection. It is tried first, unless Server.Era sets the era.
@@ -369,12 +372,16 @@ func (e *Endpoint) connectFault(ctx context.Context, err error) error {
 
 // watchConnection waits until the connection ends. Meanwhile it keeps the subscription at a modern server.
 func (e *Endpoint) watchConnection(c conn.Conn, handshake conn.Handshake) {
+	began := time.Now()
 	if handshake.Era == Modern && len(e.watchedKinds()) > 0 {
 		e.running.Go(func() { e.listen(c) })
 	}
 	<-c.Done()
 	e.fail("connection lost", c.Err())
 	c.Close()
+	if e.opts.Ended != nil {
+		e.opts.Ended(e.Status(), time.Since(began))
+	}
 }
 
 // fail changes the endpoint to Faulted unless it has already ended. It reports whether it did.

@@ -56,6 +56,7 @@ func TestEndpointAnswersWhatServersAsk(t *testing.T) {
 
 // The silence deadline of a call is paused while the server itself waits.
 func TestACallWaitsForAnAnswerToItsServer(t *testing.T) {
+	t.Parallel()
 	const silence = 50 * time.Millisecond
 	opts := &interop.EndpointOptions{Receive: func(ctx context.Context, _ interop.Message) (json.RawMessage, error) {
 		select {
@@ -102,6 +103,7 @@ func TestEndpointAnswersNoRequestThatItsServerCancelled(t *testing.T) {
 }
 
 func TestEndpointHeedsAModernServerThatCancels(t *testing.T) {
+	t.Parallel()
 	r := withoutDeadlines(t, nil, "-era", "modern", "-bare")
 	listen := eventID(r.Wait("listening"))
 	r.list()

@@ -38,6 +38,7 @@ func gatedEndpoint(t *testing.T, opts *interop.EndpointOptions) (r *rig, open fu
 }
 
 func TestEndpointOutlivesAServerThatDoesNotRead(t *testing.T) {
+	t.Parallel()
 	r, open := gatedEndpoint(t, nil)
 	large := fmt.Sprintf(`{"message":"%s"}`, strings.Repeat("x", 1<<20))
 	ctx, cancel := context.WithTimeout(t.Context(), brief)
@@ -68,6 +69,7 @@ func TestEndpointOutlivesAServerThatDoesNotRead(t *testing.T) {
 }
 
 func TestEndpointClosesUnderABlockedWrite(t *testing.T) {
+	t.Parallel()
 	under := make(chan struct{}, 1)
 	r, _ := gatedEndpoint(t, &interop.EndpointOptions{Around: []func(interop.Peer) interop.Peer{func(next interop.Peer) interop.Peer {
 		return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {

@@ -71,6 +71,7 @@ func TestEndpointACauseIsNotTheError(t *testing.T) {
 }
 
 func TestEndpointTellsTheServerWhenItsOwnDeadlinePasses(t *testing.T) {
+	t.Parallel()
 	r := onFixture(t, nil, interop.Timeouts{Call: brief, List: brief}, "-hang", "tools/list")
 	mustOpen(t, r.Endpoint)
 	_, err := r.Tools(t.Context())
@@ -86,6 +87,7 @@ func TestEndpointTellsTheServerWhenItsOwnDeadlinePasses(t *testing.T) {
 }
 
 func TestEndpointTheSeedsWayCancelsNothingThatHasGoneOut(t *testing.T) {
+	t.Parallel()
 	r := onFixture(t, &interop.EndpointOptions{CancelBeforeCallOnly: true}, interop.Timeouts{List: brief}, "-hang", "tools/list")
 	mustOpen(t, r.Endpoint)
 	ctx, cancel := context.WithCancel(t.Context())

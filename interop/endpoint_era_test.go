@@ -25,6 +25,7 @@ func (r *rig) methods() string {
 }
 
 func TestEndpointFindsTheEraOverStdio(t *testing.T) {
+	t.Parallel()
 	const probed = "server/discover initialize"
 	for _, c := range []struct {
 		name    string
@@ -127,6 +128,7 @@ func TestEndpointSpeaksTheConfiguredEra(t *testing.T) {
 // A server that forwards everything to another server takes the first message for the
 // beginning of a session there. After a question for its era it refuses the handshake.
 func TestEndpointConnectsSupergateway(t *testing.T) {
+	t.Parallel()
 	path, args := peers.Command(t, "supergateway", "--logLevel", "none", "--streamableHttp", peers.EverythingHTTP(t))
 	e := newEndpoint(t, interop.Server{ID: "sg", Transport: interop.Stdio{Command: path, Args: args}}, nil)
 	mustOpen(t, e)
@@ -152,6 +154,7 @@ func TestTheEraThatWorkedIsRemembered(t *testing.T) {
 
 // A server that hung after a probe is not probed the next time.
 func TestAServerThatHangsOnTheProbeComesUp(t *testing.T) {
+	t.Parallel()
 	hangs := shellServer(`read line; case "$line" in *server/discover*) cat >/dev/null;; esac
 		echo '{ANSWER:1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}'; read line; read line; echo '{ANSWER:2,"result":{"tools":[]}}'; cat >/dev/null`)
 	hangs.Timeouts.Connect = brief
@@ -164,6 +167,7 @@ func TestAServerThatHangsOnTheProbeComesUp(t *testing.T) {
 }
 
 func TestEndpointDropsTheProbesLateAnswer(t *testing.T) {
+	t.Parallel()
 	opts := &interop.EndpointOptions{}
 	interop.SetProbeWait(opts, brief/3)
 	r := onFixture(t, opts, interop.Timeouts{}, "-hang", "server/discover")

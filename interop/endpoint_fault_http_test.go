@@ -26,6 +26,7 @@ func atFixture(t testing.TB, timeouts interop.Timeouts, flags ...string) *rig {
 }
 
 func TestEndpointFaultsOverHTTP(t *testing.T) {
+	t.Parallel()
 	table := []faultCase{
 		{name: "401", flags: []string{"-status", "401"}, kind: interop.Transport, as: isHTTP(401), texts: []string{"HTTP 401 Unauthorized"}},
 		{name: "404", flags: []string{"-status", "404"}, kind: interop.Transport, as: isHTTP(404)},

@@ -122,6 +122,7 @@ func (c faultCase) check(t *testing.T, e *interop.Endpoint) {
 }
 
 func TestEndpointFaultsOverStdio(t *testing.T) {
+	t.Parallel()
 	table := []faultCase{
 		{name: "command not found", command: "no-such-command-anywhere", kind: interop.SpawnFailed,
 			is: []error{exec.ErrNotFound}, texts: []string{"fx: connect: start no-such-command-anywhere: "}},
@@ -254,6 +255,7 @@ func TestEndpointProgressGivesTime(t *testing.T) {
 }
 
 func TestEndpointNegativeTimeoutsAreNone(t *testing.T) {
+	t.Parallel()
 	r := onFixture(t, nil, interop.Timeouts{Connect: noFault, List: noFault, Call: noFault, Total: noFault},
 		"-delay", "100ms", "-delay-on", "server/discover,tools/list,tools/call")
 	mustOpen(t, r.Endpoint)

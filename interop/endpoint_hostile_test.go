@@ -77,6 +77,7 @@ func TestEndpointAFloodDoesNotDrownTheNewsOfTheList(t *testing.T) {
 }
 
 func TestEndpointASlowListenerCostsBoundedMemory(t *testing.T) {
+	t.Parallel()
 	s := newSlowReceiver()
 	r := withoutDeadlines(t, &interop.EndpointOptions{Receive: s.receive}, "-no-list-changed")
 	note := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1,"message":"%s"}}`, strings.Repeat("x", 1<<20))

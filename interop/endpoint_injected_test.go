@@ -155,6 +155,7 @@ func checkUnread(t *testing.T, server mcp.Transport) {
 }
 
 func TestEndpointOverATransportWhosePeerDoesNotRead(t *testing.T) {
+	t.Parallel()
 	memory, memoryServer := mcp.NewInMemoryTransports()
 	line, lineServer := pipes()
 	for name, c := range map[string]struct{ client, server mcp.Transport }{"in memory": {memory, memoryServer}, "lines": {line, lineServer}} {

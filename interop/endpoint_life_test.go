@@ -169,6 +169,7 @@ func TestEndpointCloseBeforeOpen(t *testing.T) {
 }
 
 func TestEndpointCloseEndsAStubbornServerAndItsChildren(t *testing.T) {
+	t.Parallel()
 	r := openFixture(t, nil, "-stubborn", "-grandchild")
 	start := time.Now()
 	r.Close()
@@ -221,6 +222,7 @@ func TestEndpointOfADeadProcessIsFaulted(t *testing.T) {
 }
 
 func TestEndpointOfAServerThatClosesItsStdoutIsFaulted(t *testing.T) {
+	t.Parallel()
 	s := interop.Server{ID: "fx", Transport: interop.Stdio{Command: "sh", Args: []string{"-c",
 		`read line; echo '{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}'; read line; exec >&-; cat >&2`}}}
 	e := newEndpoint(t, s, nil)
@@ -234,6 +236,7 @@ func TestEndpointOfAServerThatClosesItsStdoutIsFaulted(t *testing.T) {
 }
 
 func TestEndpointOfAServerThatClosesItsStdinIsFaulted(t *testing.T) {
+	t.Parallel()
 	s := interop.Server{ID: "fx", Transport: interop.Stdio{Command: "sh", Args: []string{"-c",
 		`read line; echo '{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}'; exec <&-; echo '{"jsonrpc":"2.0","method":"notifications/deaf"}'; while :; do sleep 1; done`}}}
 	deaf := make(chan struct{}, 1)
@@ -252,6 +255,7 @@ func TestEndpointOfAServerThatClosesItsStdinIsFaulted(t *testing.T) {
 }
 
 func TestEndpointKnowsHowAServerEndedThoughItsChildrenHoldThePipes(t *testing.T) {
+	t.Parallel()
 	r := openFixture(t, nil, "-grandchild")
 	r.Send("die") // only the leader
 	var err error

@@ -48,6 +48,7 @@ func numberedTools(from, to int) []string {
 }
 
 func TestEndpointListsAllPages(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		flags   []string
@@ -200,6 +201,7 @@ func TestEndpointSharesOneListing(t *testing.T) {
 }
 
 func TestEndpointListsAgainAfterAFailure(t *testing.T) {
+	t.Parallel()
 	r := onFixture(t, nil, interop.Timeouts{List: brief}, "-no-list-changed", "-hang", "tools/list")
 	mustOpen(t, r.Endpoint)
 	_, err := r.Tools(t.Context())
@@ -248,6 +250,7 @@ func TestEndpointDoesNotMissAChangeBeforeItsSubscription(t *testing.T) {
 }
 
 func TestEndpointSubscribesAgainAndListsAnew(t *testing.T) {
+	t.Parallel()
 	r := openFixture(t, nil, "-era", "modern", "-bare")
 	r.Wait("listening")
 	r.list()

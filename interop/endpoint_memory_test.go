@@ -15,6 +15,7 @@ import (
 // A reply without room is refused over every transport, and the connection stays usable. The memory of
 // replies is released.
 func TestAnAnswerWithoutRoomIsRefused(t *testing.T) {
+	t.Parallel()
 	for name, flags := range map[string][]string{
 		"stdio": nil, "modern http": {"-era", "modern"}, "modern events": {"-era", "modern", "-sse-answers"},
 		"legacy http": {"-era", "legacy"}, "legacy events": {"-era", "legacy", "-sse-answers"}, "http+sse": {"-sse"},

@@ -75,6 +75,7 @@ func TestEndpointDropsAnswersToNobody(t *testing.T) {
 }
 
 func TestEndpointFailsACallByItsBrokenAnswer(t *testing.T) {
+	t.Parallel()
 	for name, line := range map[string]string{
 		"broken":               `{"jsonrpc":"2.0","id":$ID,"result":{"content":[}`,
 		"cut off":              `{"jsonrpc":"2.0","id":$ID,"result":{"content":[`,
@@ -102,6 +103,7 @@ func TestEndpointFailsACallByItsBrokenAnswer(t *testing.T) {
 }
 
 func TestEndpointSkipsALineOf100MB(t *testing.T) {
+	t.Parallel()
 	r := openFixture(t, nil, "-bigline", "104857600")
 	if n := r.Status().Noise; n != 1 {
 		t.Errorf("%d lines of noise", n)
@@ -110,6 +112,7 @@ func TestEndpointSkipsALineOf100MB(t *testing.T) {
 }
 
 func TestEndpointFailsACallWhoseAnswerIsTooLong(t *testing.T) {
+	t.Parallel()
 	r := withoutDeadlines(t, &interop.EndpointOptions{MaxMessage: 1 << 20}, "-no-list-changed")
 	_, err := r.Invoke(t.Context(), "block", []byte(`{"bytes":2000000}`)) // its id comes first
 	wantFault(t, err, interop.Protocol)
@@ -149,6 +152,7 @@ func TestEndpointSendsArgumentsOnOneLine(t *testing.T) {
 }
 
 func TestEndpointCallsInParallel(t *testing.T) {
+	t.Parallel()
 	r := openFixture(t, nil)
 	var wg sync.WaitGroup
 	for i := range 200 {

@@ -66,7 +66,7 @@ func ExampleEndpoint_Open() {
 	// Output:
 	// weather: connect: start weather-server: executable file not found in $PATH
 	// true true
-	// the command is not installed, or not in the PATH: install it, or write its whole path in "command"
+	// the command is not installed, or not in the PATH: install it, or write its full path in "command"
 	// faulted true
 }
 

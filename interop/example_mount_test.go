@@ -125,7 +125,7 @@ func ExampleFleet_Status() {
 	}
 	// Output:
 	// typo is faulted
-	// what to try: the command is not installed, or not in the PATH: install it, or write its whole path in "command"
+	// what to try: the command is not installed, or not in the PATH: install it, or write its full path in "command"
 	// true
 }
 

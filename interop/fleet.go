@@ -2,6 +2,7 @@ package interop
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -73,6 +74,9 @@ type FleetOptions struct {
 	// Idle is the default of Server.Idle. With Restart.Off it has no effect. If it is zero or negative, servers stay
 	// connected.
 	Idle time.Duration
+	// Waits is called when a request has to wait for its turn or for a server that is being connected, with the context
+	// of the request. It returns a function that is called at the end of the wait. If it is nil, nothing is called.
+	Waits func(ctx context.Context) (ended func())
 	// Logger logs the connections and losses of servers. If it is nil, nothing is logged.
 	Logger *slog.Logger
 }
@@ -136,6 +140,9 @@ func NewFleet(opts *FleetOptions) *Fleet {
 	f.opts.Drain = protocol.Duration(f.opts.Drain, defaultDrain)
 	f.opts.Lanes = cmp.Or(f.opts.Lanes, defaultLanes)
 	f.opts.LaneIdle = protocol.Duration(f.opts.LaneIdle, defaultLaneIdle)
+	if f.opts.Waits == nil {
+		f.opts.Waits = func(context.Context) func() { return func() {} }
+	}
 	f.opts.Logger = cmp.Or(f.opts.Logger, slog.New(slog.DiscardHandler))
 	f.opts.Memory = cmp.Or(f.opts.Memory, NewMemory(0))
 	f.opts.MaxCalls = cmp.Or(f.opts.MaxCalls, defaultMaxCalls)
@@ -185,6 +192,18 @@ func (f *Fleet) Status() []EndpointStatus {
 		out[i] = m.status()
 	}
 	return out
+}
+
+// Load returns how many requests of callers a server has: in flight, and waiting for their turn ([Pool],
+// FleetOptions.MaxCalls). A request that waits for a connection is in flight.
+func (f *Fleet) Load(id string) (inFlight, waiting int) {
+	m := findMember(f.currentMembers(), id)
+	if m == nil {
+		return 0, 0
+	}
+	entered, waiting := m.callerTurns.load()
+	_, queued := m.workTurns.load() // have entered
+	return max(0, entered-queued), waiting + queued
 }
 
 // Quarantined returns every tool that is not mounted or not shown to models, with the reason. It also returns every

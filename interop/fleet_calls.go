@@ -146,8 +146,8 @@ func (e *Endpoint) wasUnsent(err error) bool {
 	return errors.As(f.Cause, &unsent) || !e.Phase().Usable()
 }
 
-// awaitEnd waits until an endpoint that has lost its connection is done. It waits at most for lostWait, and then returns
-// false. It returns true if the endpoint is done or ctx is over.
+// awaitEnd waits until an endpoint that has lost its connection is done. It waits at most for lostWait, and then
+// returns false. It returns true if the endpoint is done or ctx is over.
 func (e *Endpoint) awaitEnd(ctx context.Context) bool {
 	select {
 	case <-e.Done():

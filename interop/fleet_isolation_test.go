@@ -19,6 +19,7 @@ import (
 // ones are up, listed and called meanwhile. Every snapshot on the way has the
 // configured order.
 func TestOneServerNeverDelaysItsPeers(t *testing.T) {
+	t.Parallel()
 	const each = 5
 	hangs := []string{"-era", "legacy", "-hang", "server/discover,initialize"}
 	crowd := []struct {
@@ -120,6 +121,7 @@ func subtract(all, removed []string) []string {
 // The errors of one server never affect another: each other server is ready, keeps its
 // process, and replies.
 func TestAServerThatMisbehavesDoesNotTouchItsPeer(t *testing.T) {
+	t.Parallel()
 	for _, flags := range [][]string{
 		{"-noise", "-bigline", "1000000"},
 		{"-hang", "tools/list"},

@@ -231,6 +231,9 @@ func (m *member) openLane(ctx context.Context, l *lane) (*Endpoint, error) {
 		defer cancel()
 		ctx = initCtx
 	}
+	if !e.Phase().Usable() {
+		defer m.fleet.opts.Waits(ctx)()
+	}
 	return e, e.Open(ctx)
 }
 
@@ -304,6 +307,7 @@ func (l *lanes) await(ctx context.Context, try func() (freed <-chan struct{}, er
 		}
 		if late == nil {
 			late = time.After(l.member.queueWait())
+			defer l.member.fleet.opts.Waits(ctx)()
 		}
 		select {
 		case <-freed:

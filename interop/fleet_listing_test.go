@@ -18,6 +18,7 @@ import (
 // A server that reports a change of its list is listed again, in both eras, over
 // streams and over HTTP.
 func TestListChanged(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ transport, era, ready string }{
 		{"stdio", "legacy", "notified notifications/initialized"},
 		{"stdio", "modern", "listening "},

@@ -351,6 +351,7 @@ func TestDrain(t *testing.T) {
 // The important case: a server's configuration changes again and again, with real
 // processes, and no caller notices.
 func TestNoCallFailsWhileConfigurationsChange(t *testing.T) {
+	t.Parallel()
 	f := fixture.New(t, "-era", "legacy")
 	fleet := interop.NewFleet(nil)
 	defer fleet.Close()
@@ -420,6 +421,7 @@ func TestNoCallFailsWhileConfigurationsChange(t *testing.T) {
 // A real server with a lock file: two processes cannot run side by side. Calls still
 // succeed, because they wait until the lock is free.
 func TestNoCallFailsThoughTheServerHoldsALock(t *testing.T) {
+	t.Parallel()
 	f := fixture.New(t, "-era", "legacy")
 	lock := filepath.Join(t.TempDir(), "lock")
 	const locked = `mkdir "$0" || exit 1; trap 'rmdir "$0"' EXIT; "$@"`

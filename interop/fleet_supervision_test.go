@@ -109,6 +109,7 @@ func TestADeadServerComesBackAndNobodyNotices(t *testing.T) {
 }
 
 func TestAServerThatStaysAwayIsWithdrawnUntilItReturns(t *testing.T) {
+	t.Parallel()
 	door := newDoor(t)
 	f := fixture.New(t, "-era", "legacy", "-bare", "-tools", "2", "-exit-unless", string(door))
 	peer := fixture.New(t, "-bare", "-tools", "1")
@@ -232,6 +233,7 @@ func TestEraIsRemembered(t *testing.T) {
 
 // A remembered era never locks out a server that has changed its era.
 func TestAServerThatComesBackInTheOtherEraConnects(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the server is a shell script")
 	}
@@ -263,6 +265,7 @@ func TestAServerThatComesBackInTheOtherEraConnects(t *testing.T) {
 
 // A server at a URL is connected again when it is back, with its sessions or without.
 func TestAServerBehindAURLComesBack(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		flags []string

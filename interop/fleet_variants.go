@@ -132,8 +132,8 @@ func (f *Fleet) Learn(
 	}
 }
 
-// knowsVariant reports whether no request is needed now for the list that clients with the declaration d get. While the server
-// is down it returns true. Callers check again when they are notified that it is up.
+// knowsVariant reports whether no request is needed now for the list that clients with the declaration d get.
+// While the server is down it returns true. Callers check again when they are notified that it is up.
 func (m *member) knowsVariant(d Declared) bool {
 	s := m.state.Load()
 	v, known := s.variants[d]

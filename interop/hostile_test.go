@@ -45,6 +45,7 @@ func TestAToolThatClientsRefuseIsReported(t *testing.T) {
 // A reply that no strict reader could read reaches no client, by any transport. If no
 // reader can match its id to a call, the call fails at once.
 func TestUnreadableAnswersAreFaultsAtOnce(t *testing.T) {
+	t.Parallel()
 	bad := `{"content":[{"type":"text","text":"` + "\xff\xfe" + `"}]}`
 	file := fixture.File(t, bad)
 	for name, of := range map[string]func() interop.Server{

@@ -13,6 +13,7 @@ import (
 
 // A result that no client could read is a fault that quotes it, in both eras. It is never an empty success.
 func TestAMalformedResultIsAFault(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ result, wants, fault string }{
 		{`{"content":"done"}`, "", `"content" that is not an array: {"content":"done"}`},
 		{`{"content":{"type":"text","text":"done"}}`, "", `"content" that is not an array: {"content":{"type":"text"`},

@@ -73,7 +73,7 @@ type state struct {
 func newMember(f *Fleet, server Server) *member {
 	m := &member{fleet: f, server: server.clone(), closed: make(chan struct{}), retryNow: make(chan struct{}, 1)}
 	m.learning = map[Declared]chan struct{}{}
-	m.lanes.member = m
+	m.lanes.member, m.callerTurns.waits, m.workTurns.waits = m, f.opts.Waits, f.opts.Waits
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	var known []toolbox.Wire
 	if f.opts.Known != nil {
@@ -333,6 +333,7 @@ func (m *member) status() EndpointStatus {
 // the server has settled.
 func (m *member) awaitEndpoint(ctx context.Context, tool string) (*Endpoint, error) {
 	var late <-chan time.Time
+	waits := false
 	for {
 		s := m.state.Load()
 		if s.up && s.endpoint.Phase().Usable() && (s.listFault == nil || !s.config.changes.Guards()) {
@@ -350,6 +351,10 @@ func (m *member) awaitEndpoint(ctx context.Context, tool string) (*Endpoint, err
 		}
 		if !s.trying || s.list == nil && (s.settled || !m.fleet.opts.Hold) {
 			return nil, m.unsentFault(tool, "not connected")
+		}
+		if !waits {
+			waits = true
+			defer m.fleet.opts.Waits(ctx)()
 		}
 		if late == nil {
 			if wait := protocol.Duration(m.server.Timeouts.Connect, protocol.DefaultConnect); wait > 0 {
@@ -396,6 +401,10 @@ func (m *member) awaitSettled(ctx context.Context) error {
 
 // awaitState waits for a state for which accept returns true, or for the end of ctx.
 func (m *member) awaitState(ctx context.Context, accept func(*state) bool) error {
+	if accept(m.state.Load()) {
+		return nil
+	}
+	defer m.fleet.opts.Waits(ctx)()
 	for {
 		s := m.state.Load()
 		if accept(s) {

@@ -15,6 +15,7 @@ import (
 // However a server ends, nothing of it remains: neither its process nor a grandchild
 // that ignores SIGTERM and holds its pipes.
 func TestNoOrphans(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no process groups")
 	}

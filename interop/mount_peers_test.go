@@ -18,6 +18,7 @@ import (
 // The reference servers are mounted together, over all transports. Every tool that they
 // list to an independent client is mounted under its qualified name, and works.
 func TestMountRealServers(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "note.txt"), []byte("from a real server"), 0o600); err != nil {
 		t.Fatal(err)

@@ -115,7 +115,7 @@ func TestRounds(t *testing.T) {
 			[]string{`{"arguments":{},"name":"t"}`, `{"arguments":{},"name":"t","requestState":"s"}`}, "",
 		},
 		"a server that never ends":   {[]string{ask("a", "")}, nil, "indus answers 10 requests for input in one call"},
-		"nothing that is asked for":  {[]string{`{"resultType":"input_required"}`}, nil, "and not for what"},
+		"nothing that is asked for":  {[]string{`{"resultType":"input_required"}`}, nil, "and does not name any"},
 		"two of one key":             {[]string{`{"resultType":"input_required","inputRequests":{` + many + `}}`}, nil, "no object"},
 		"no object":                  {[]string{`{"resultType":"input_required","inputRequests":[]}`}, nil, "no object"},
 		"too much at once":           {[]string{`{"resultType":"input_required","inputRequests":{` + strings.Join(crowd, ",") + `}}`}, nil, "asks for 65 things"},

@@ -176,7 +176,7 @@ func readQuestions(result, capabilities json.RawMessage) (questions []inputReque
 	members, err := wire.Members(requests)
 	switch {
 	case !ok && !busy:
-		return nil, nil, &conn.ProtocolError{What: "the server asks for input, and not for what"}
+		return nil, nil, &conn.ProtocolError{What: "the server asks for input, and does not name any"}
 	case ok && err != nil, wire.Unique(members) != nil:
 		return nil, nil, &conn.ProtocolError{What: "inputRequests that are no object", Cause: err}
 	case len(members) > maxQuestions:

@@ -47,6 +47,7 @@ func TestNoSpellingReachesADeniedTool(t *testing.T) {
 // unique name that every provider accepts, and is called by it. Its tool object is the
 // server's, except for the description.
 func TestRulesThatSayAnything(t *testing.T) {
+	t.Parallel()
 	plain := regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]{0,63}$`)
 	for i, as := range []string{
 		"", " ", "b__c", "__", "_", "-", strings.Repeat("x", 300), "größe", "ls\x00", "\xff\xfe", "a/b", "\u202egnp", "other",

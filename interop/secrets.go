@@ -45,7 +45,8 @@ func (s *Server) secrets() *secret.Set {
 		values = append(values, secret.Find(t.Command)...)
 		values = append(values, secret.FindInArgs(t.Args)...)
 		for _, pair := range os.Environ() {
-			if name, value, _ := strings.Cut(pair, "="); t.InheritEnv && (secret.IsSecretName(name) || secret.HasSecretFormat(value)) {
+			name, value, _ := strings.Cut(pair, "=")
+			if t.InheritEnv && (secret.IsSecretName(name) || secret.HasSecretFormat(value)) {
 				values = append(values, value)
 			}
 		}

@@ -117,6 +117,7 @@ func inEras(t *testing.T, run func(t *testing.T, era interop.Era)) {
 }
 
 func TestManyHoldOneSubscription(t *testing.T) {
+	t.Parallel()
 	inEras(t, func(t *testing.T, era interop.Era) {
 		b := newResourceServer()
 		f := fleetOf(t, interop.Server{ID: "a", Era: era}, b.options(t))
@@ -163,6 +164,7 @@ func TestManyHoldOneSubscription(t *testing.T) {
 
 // A lost connection may have lost an update.
 func TestASubscriptionIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	inEras(t, func(t *testing.T, era interop.Era) {
 		b := newResourceServer()
 		f := fleetOf(t, interop.Server{ID: "a", Era: era}, b.options(t))
@@ -195,6 +197,7 @@ func TestASubscriptionIsMadeAgain(t *testing.T) {
 }
 
 func TestNoSubscription(t *testing.T) {
+	t.Parallel()
 	inEras(t, func(t *testing.T, era interop.Era) {
 		b := newResourceServer()
 		b.refuse = "news:x"
@@ -225,6 +228,7 @@ func TestNoSubscription(t *testing.T) {
 }
 
 func TestTooManySubscriptionsOfOneCaller(t *testing.T) {
+	t.Parallel()
 	b := newResourceServer()
 	b.subscribed, b.unsubscribed = make(chan string, 5000), make(chan string, 5000)
 	f := fleetOf(t, interop.Server{ID: "a", Era: interop.Legacy}, b.options(t))

@@ -47,6 +47,7 @@ func (s *traceLog) trace() *interop.Trace {
 }
 
 func TestATraceTellsTheSteps(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		flags    []string

@@ -20,6 +20,8 @@ const (
 // one caller keep their order, and callers take turns. So between two requests of a caller, each other caller sends at
 // most one.
 type turns struct {
+	waits func(context.Context) (ended func()) // FleetOptions.Waits; may be nil
+
 	mu           sync.Mutex
 	bounds       bounds // of the last request that entered
 	running      int
@@ -75,6 +77,9 @@ func (t *turns) enter(
 	}
 	t.waiting++
 	t.mu.Unlock()
+	if t.waits != nil {
+		defer t.waits(ctx)()
+	}
 	select {
 	case err = <-turn:
 	case <-ctx.Done():
@@ -86,6 +91,13 @@ func (t *turns) enter(
 		return nil, err
 	}
 	return leave, nil
+}
+
+// load returns the number of requests in flight and of waiting ones.
+func (t *turns) load() (running, waiting int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.running, t.waiting
 }
 
 // lineOf returns a caller's queue, and makes it if there is none. Call it with mu held.
@@ -148,8 +160,8 @@ func (t *turns) grant() {
 	}
 }
 
-// removeWaiting removes a waiting request from a queue. If the queue is then empty, the caller of take removes it from next.
-// Call it with mu held.
+// removeWaiting removes a waiting request from a queue. If the queue is then empty, the caller of take removes it from
+// next. Call it with mu held.
 func (t *turns) removeWaiting(l *callerLine, i int) {
 	l.waiting = slices.Delete(l.waiting, i, i+1)
 	t.waiting--
@@ -183,8 +195,8 @@ func (t *turns) stopWaiting(l *callerLine, turn chan error, wait time.Duration, 
 	return why
 }
 
-// rejectNewest rejects the newest waiting request of the caller with the longest queue, if that queue is longer than the
-// queue of l by more than one. It reports whether it has made room. Call it with mu held.
+// rejectNewest rejects the newest waiting request of the caller with the longest queue, if that queue is longer than
+// the queue of l by more than one. It reports whether it has made room. Call it with mu held.
 func (t *turns) rejectNewest(l *callerLine) bool {
 	longest := l
 	for _, o := range t.waitingLines {

@@ -117,6 +117,8 @@ type Want struct {
 	Kind      Kind
 	Principal string
 	Digest    [sha256.Size]byte
+	// AnyRequest accepts every digest. The token is then opened again with the digest before it has an effect.
+	AnyRequest bool
 }
 
 // Open returns the token of a text. Its errors are the errors of this package, and contain no fields of the token. An

@@ -18,6 +18,7 @@ const (
 	Task                         // the id of a task
 	Cursor                       // the cursor of a page
 	Store                        // data in a file
+	Approval                     // a question to a client about the approval of its call
 )
 
 // Token holds the fields to seal.
@@ -135,7 +136,7 @@ func (t *Token) check(want Want) error {
 		return ErrKind
 	case t.Principal != want.Principal:
 		return ErrPrincipal
-	case t.Digest != want.Digest:
+	case t.Digest != want.Digest && !want.AnyRequest:
 		return ErrRequest
 	case !t.Expires.IsZero() && !time.Now().Before(t.Expires):
 		return ErrExpired

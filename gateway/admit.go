@@ -1,0 +1,327 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/indusagi/indus/approval"
+	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/telemetry"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/policy"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// Every request of a caller takes this way, whatever its view, era and transport:
+//
+//	begin      identity: the caller, its groups, its client
+//	admit      policy, limit, approval: decides about each part of a server that the request reaches
+//	           the call itself
+//	end        trace and audit: the answer is given after its record is written
+//
+// admit is the only function that decides. Lists ask the same policy, see rights.go. A request may reach several parts:
+// the catalog's tool batch calls several tools. Each of them is admitted, and has its own record.
+
+// Control configures the decisions about requests and their records. The zero value permits all requests and records
+// none, at no cost.
+type Control struct {
+	// Policy returns the policy that decides now. With report, it decides without effect: records and logs have the
+	// verdict. Policy is called for each request. If it is nil, or returns nil, all requests are permitted.
+	Policy func() (decides *policy.Set, report bool)
+	// Approvals holds the calls that wait for a person. If it is nil, a call that needs approval is refused.
+	Approvals *approval.Book
+	// ApproveAt describes how a person approves a call, for the text that a caller gets. "" names the command.
+	ApproveAt string
+	// Audit records requests. It may be nil.
+	Audit *audit.Log
+	// Telemetry traces and measures requests. It may be nil.
+	Telemetry *telemetry.Telemetry
+	// Mask masks secrets in arguments and results before a person or a record gets them. Nil masks likely secrets.
+	Mask func(json.RawMessage) json.RawMessage
+}
+
+// exchange is one request of a caller on its way.
+type exchange struct {
+	view      *view
+	requester listRequester
+	rights    *rights // of the client alone
+	message   interop.Message
+	policies  *policy.Set // decides about all items; nil: there is none
+	report    bool        // policies decides without effect
+	main      *entry      // of the first item; nil: nothing is recorded
+
+	approvalID string          // the approval that the client was asked for, until its answer is stored
+	answer     json.RawMessage // the client's answer
+
+	once atomic.Bool // the request continues one that a person approved, and must not reach a server twice
+
+	mu      sync.Mutex
+	claimed bool     // main belongs to an item
+	more    []*entry // of further items
+}
+
+// item is a part of a server that a request reaches.
+type item struct {
+	policy.Item
+	action    policy.Action
+	tool      *toolbox.Descriptor // nil: it is no tool
+	arguments json.RawMessage     // of a call; nil: none
+	// continues reports that the request continues one that was admitted.
+	continues bool
+	name      string // of a tool, as the caller uses it
+}
+
+// exchangeKey is the context key of the exchange that a request belongs to.
+type exchangeKey struct{}
+
+// exchangeOf returns the exchange that ctx belongs to, or nil.
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+// begin starts the exchange of a request. The context that it returns carries the exchange.
+func (v *view) begin(ctx context.Context, m interop.Message) context.Context {
+	x := &exchange{view: v, requester: v.requesterOf(ctx, m), rights: v.ownRights(ctx, m), message: m}
+	x.policies, x.report = v.gateway.policies()
+	return context.WithValue(ctx, exchangeKey{}, x)
+}
+
+// viewOf returns the name of the view that handles the request. Tokens that are sealed for a request belong to its
+// view.
+func viewOf(ctx context.Context) string {
+	if x := exchangeOf(ctx); x != nil {
+		return x.view.name
+	}
+	return ""
+}
+
+// requesterOf returns the client of the exchange that ctx belongs to.
+func requesterOf(ctx context.Context) listRequester { return exchangeOf(ctx).requester }
+
+// refusal is the answer to a request that is not admitted.
+type refusal struct {
+	outcome audit.Outcome
+	text    string        // for a model and a person
+	hidden  bool          // the item is as if it did not exist
+	retry   time.Duration // after this time the request may be admitted; 0: unknown
+	// result asks the client of a modern request for its answer. Nil means that text is the answer.
+	result json.RawMessage
+}
+
+func (r *refusal) Error() string { return r.text }
+
+// admit decides whether a request may reach an item: policy, limit and approval, in this order. It returns the entry to
+// end with the answer, and nil or a *refusal. The entry is nil if nothing is recorded.
+func (g *Gateway) admit(ctx context.Context, it *item) (*entry, error) {
+	x := exchangeOf(ctx)
+	if x.policies == nil && x.main == nil {
+		return nil, nil
+	}
+	e := x.claim(it)
+	if x.policies == nil {
+		return e, nil
+	}
+	q := x.view.policyRequest(ctx, x.message)
+	q.Action, q.Item, q.Arguments = it.action, it.Item, it.arguments
+	q.AnyArguments = it.continues && it.arguments == nil // a request about a task
+	verdict := x.policies.Decide(&q)
+	e.decide(&verdict)
+	if verdict.Audit.Arguments && it.arguments != nil {
+		e.Arguments = g.mask(it.arguments)
+	}
+	refused := g.refusalOf(ctx, x, it, e, &verdict, &q)
+	if refused == nil {
+		return e, nil
+	}
+	if x.report {
+		e.Reason = "report only: " + refused.text
+		g.logVerdict(x, it, refused)
+		return e, nil
+	}
+	e.refuse(refused)
+	return e, refused
+}
+
+// refusalOf returns the reason for which a request is not admitted, or nil.
+func (g *Gateway) refusalOf(
+	ctx context.Context, x *exchange, it *item, e *entry, verdict *policy.Verdict, q *policy.Request,
+) *refusal {
+	if !verdict.Allowed {
+		return &refusal{
+			outcome: audit.Denied, hidden: !x.policies.MayList(q, []policy.Item{it.Item})[0],
+			text: "the policy does not permit this" + withArguments(it) + problems(verdict),
+		}
+	}
+	if it.continues { // the first request was counted and approved
+		if verdict.Approve != policy.NoApproval {
+			x.once.Store(true)
+		}
+		return nil
+	}
+	needsApproval := verdict.Approve != policy.NoApproval
+	// A call that needs approval counts when it runs, and not when the approval is asked for.
+	if refused := g.takeRates(x, verdict.Rates, !needsApproval); refused != nil || !needsApproval {
+		return refused
+	}
+	if x.report {
+		return &refusal{outcome: audit.Deferred, text: "this needs the approval of a person"}
+	}
+	if refused := g.approve(ctx, x, it, e, verdict); refused != nil {
+		return refused
+	}
+	return g.takeRates(x, verdict.Rates, true)
+}
+
+func withArguments(it *item) string {
+	if it.arguments == nil {
+		return ""
+	}
+	return " with these arguments"
+}
+
+// problems names the values that the policy could not judge.
+func problems(v *policy.Verdict) string {
+	if len(v.Problems) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(v.Problems, "; ")
+}
+
+// takeRates counts a request against the limits of the rules that permit it. It returns a refusal if one of them is
+// used up. Without count, it counts nothing.
+func (g *Gateway) takeRates(x *exchange, all []policy.Rate, count bool) *refusal {
+	if len(all) == 0 || x.report {
+		return nil
+	}
+	limits := make([]rateLimit, len(all))
+	for i, r := range all {
+		limits[i] = rateLimit{rateKey{string(x.message.Caller), r.Policy}, r.Calls, r.Per}
+	}
+	wait := g.rates.take(limits, time.Now(), count)
+	if wait <= 0 {
+		return nil
+	}
+	seconds := int(wait/time.Second) + 1
+	return &refusal{
+		outcome: audit.Denied, retry: wait,
+		text: fmt.Sprintf("this caller has reached a limit of the policy: try again in %d s", seconds),
+	}
+}
+
+// logVerdict logs a refusal that has no effect.
+func (g *Gateway) logVerdict(x *exchange, it *item, r *refusal) {
+	if log := g.opts.Host.Logger; log != nil {
+		log.Warn("the policy would refuse a request", "principal", x.message.Caller, "view", x.view.name,
+			"action", it.action, "server", it.Server, "name", protocol.Printable(it.Name, 200), "reason", r.text)
+	}
+}
+
+// toolAnswer returns the answer to a call that is not admitted.
+func (r *refusal) toolAnswer(name string) (*toolbox.Result, error) {
+	switch {
+	case r.hidden:
+		return nil, &toolbox.UnknownTool{Name: name}
+	case r.result != nil:
+		asks := toolbox.Wire{Format: protocol.FormatModern, JSON: r.result}
+		return toolbox.WireResult(asks, func(toolbox.Wire) toolbox.Decoded {
+			return toolbox.Decoded{Blocks: []toolbox.Block{toolbox.Text(r.text)}}
+		}), nil
+	}
+	return nil, toolbox.Errorf("%s", r.text)
+}
+
+// answer returns the answer to a request, other than a call, that is not admitted. unknown is the answer if the item
+// does not exist.
+func (r *refusal) answer(m interop.Message, unknown error) (json.RawMessage, error) {
+	switch {
+	case r.hidden:
+		return nil, unknown
+	case r.result != nil:
+		return r.result, nil
+	}
+	e := &interop.RPCError{Code: codeRefused, Message: m.Method + ": " + r.text}
+	if r.retry > 0 {
+		e.Data = json.RawMessage(fmt.Sprintf(`{"retryAfterMs":%d}`, r.retry.Milliseconds()))
+	}
+	return nil, e
+}
+
+// codeRefused is the JSON-RPC code for requests that are not admitted. It is in the range for implementations.
+const codeRefused = -32010
+
+// refusalIn returns the refusal in an error, or nil.
+func refusalIn(err error) *refusal {
+	r, _ := errors.AsType[*refusal](err)
+	return r
+}
+
+// admitCall admits a call of a tool and runs it. find returns the tool, or nil if the caller sees no such tool.
+func (g *Gateway) admitCall(
+	ctx context.Context, c toolbox.Call, find func(context.Context, toolbox.Call) (*toolbox.Descriptor, error),
+	run func(context.Context) (*toolbox.Result, error),
+) (*toolbox.Result, error) {
+	x := exchangeOf(ctx)
+	if x == nil || x.policies == nil && x.main == nil {
+		return run(ctx)
+	}
+	d, err := find(ctx, c)
+	it := &item{
+		Item: policy.Item{Kind: policy.Tool, Name: c.Name}, action: policy.Call, tool: d, name: c.Name, arguments: c.Input,
+	}
+	if err != nil {
+		x.claim(it).end(nil, err)
+		return nil, err
+	}
+	switch {
+	case d != nil:
+		it.Item = g.toolItem(d)
+		it.continues = x.continues(ctx, d.Server, c.Wire.JSON)
+	case x.enforces():
+		x.claim(it).refuse(&refusal{outcome: audit.Denied, text: "no tool with this name is listed for the caller"})
+		return nil, &toolbox.UnknownTool{Name: c.Name}
+	}
+	if x.main == nil || !x.isNested(it) {
+		r, _, err := g.callItem(ctx, it, run)
+		return r, err
+	}
+	ctx, active := g.opts.Control.Telemetry.Start(ctx, &telemetry.Operation{
+		Method: protocol.MethodToolsCall, Tool: it.Name, Known: d != nil, Server: it.Server,
+		View: x.view.name, Era: string(x.message.Era),
+	})
+	r, e, err := g.callItem(ctx, it, run)
+	active.End(g.outcome(e, err))
+	return r, err
+}
+
+// callItem admits a call of one tool and runs it. It returns the entry, or nil if nothing is recorded.
+func (g *Gateway) callItem(
+	ctx context.Context, it *item, run func(context.Context) (*toolbox.Result, error),
+) (*toolbox.Result, *entry, error) {
+	e, err := g.admit(ctx, it)
+	if refused := refusalIn(err); refused != nil {
+		r, err := refused.toolAnswer(it.name)
+		return r, e, err
+	}
+	r, err := run(ctx)
+	if e != nil {
+		var raw json.RawMessage
+		if r != nil {
+			raw = r.Wire().JSON
+		}
+		e.end(raw, err)
+	}
+	return r, e, err
+}
+
+// enforces reports whether a policy limits the request.
+func (x *exchange) enforces() bool {
+	return x.policies != nil && !x.report
+}

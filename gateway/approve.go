@@ -1,0 +1,330 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/indusagi/indus/approval"
+	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/sealed"
+	"github.com/indusagi/indus/internal/secret"
+	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/policy"
+)
+
+const (
+	// approvalKey is the key of the question in inputRequests.
+	approvalKey = "indus-approval"
+	// approvalProgress is the interval of progress notifications while the client of a legacy call is asked.
+	approvalProgress = 3 * time.Second
+	// maxShownArguments bounds the arguments in a question, in bytes.
+	maxShownArguments = 4 << 10
+)
+
+// approve spends the grant for a request. If there is none, it asks for one in the way of the rule:
+//
+//	caller, either  a modern client gets an input_required result with the question, and nothing waits;
+//	                a legacy client is asked on the stream of its call
+//	other           the client is not asked: the answer names the approval
+//
+// A client that cannot be asked gets the same answer as with other.
+func (g *Gateway) approve(ctx context.Context, x *exchange, it *item, e *entry, v *policy.Verdict) *refusal {
+	book := g.opts.Control.Approvals
+	if book == nil {
+		return &refusal{outcome: audit.Denied, text: "this needs the approval of a person, and there is no place to ask"}
+	}
+	x.takeAnswer(ctx, book)
+	wanted := x.approvalItem(it, v)
+	found, outcome, err := book.Require(ctx, wanted)
+	if err != nil {
+		return &refusal{outcome: audit.Denied, text: "this needs the approval of a person: " + err.Error()}
+	}
+	e.Approval, e.Approver = found.ID, found.By
+	switch {
+	case outcome == approval.Granted:
+		return nil
+	case outcome == approval.Denied:
+		return denied(found)
+	case wanted.Way == approval.Other || !x.canAsk(it):
+		return g.waits(found)
+	case x.message.Era == interop.Modern:
+		r := g.waits(found)
+		r.result = x.questionResult(it, found)
+		return r
+	}
+	return g.askNow(ctx, x, it, e, wanted, found)
+}
+
+// approvalItem returns the approval that a request needs.
+func (x *exchange) approvalItem(it *item, v *policy.Verdict) approval.Item {
+	shown := it.arguments
+	if shown != nil {
+		shown = x.view.gateway.mask(shown)
+	}
+	i := approval.Item{
+		Subject: approval.Subject{
+			Principal: string(x.message.Caller), View: x.view.name, Server: it.Server, Tool: it.Name,
+			Arguments: sha256.Sum256(it.arguments),
+		},
+		Shown: shown, Way: approval.Way(v.Approve), Rule: ruleNames(v),
+	}
+	if x.message.Client != nil {
+		i.Client = x.message.Client.Name
+	}
+	i.Definition = sha256.Sum256([]byte(string(it.Kind) + " " + string(it.action)))
+	if d := it.tool; d != nil {
+		i.Definition = sha256.Sum256(d.Wire.JSON)
+		i.Title, i.Description = d.Title, d.Description // a tool of a server has its title in its definition
+	}
+	return i
+}
+
+// mask masks secrets in arguments or a result for a person or a record.
+func (g *Gateway) mask(raw json.RawMessage) json.RawMessage {
+	if g.opts.Control.Mask != nil {
+		return g.opts.Control.Mask(raw)
+	}
+	return secret.MaskLikely(raw)
+}
+
+// maskText is mask for a text: a server's error, or a URI.
+func (g *Gateway) maskText(s string) string {
+	if s == "" {
+		return s
+	}
+	masked, ok := wire.Unquote(g.mask(wire.Quote(s)))
+	if !ok { // masking left no JSON text
+		return "a text with a secret"
+	}
+	return masked
+}
+
+// waits returns the answer to a request that waits for an approval.
+func (g *Gateway) waits(i approval.Item) *refusal {
+	at := g.opts.Control.ApproveAt
+	if at == "" {
+		at = "by `indus approvals allow " + i.ID + "`"
+	}
+	return &refusal{outcome: audit.Deferred, text: fmt.Sprintf(
+		"waits for approval %s: a person approves it %s until %s; then ask again with the same arguments",
+		i.ID, at, i.Expires.Local().Format("15:04:05 MST"))}
+}
+
+// denied returns the answer to a request that a person denied.
+func denied(i approval.Item) *refusal {
+	reason := ""
+	if i.Reason != "" {
+		reason = ": " + i.Reason
+	}
+	return &refusal{outcome: audit.Denied, text: fmt.Sprintf("a person denied this call (approval %s)%s", i.ID, reason)}
+}
+
+// canAsk reports whether the client of a request can be asked for its approval now.
+func (x *exchange) canAsk(it *item) bool {
+	c := x.message.Client
+	if c == nil || c.Back == nil || x.message.Era == interop.Modern && x.isNested(it) {
+		return false
+	}
+	if x.message.Era == interop.Modern && !protocol.MayRequireInput(x.message.Method) {
+		return false
+	}
+	return protocol.CheckClientRequest(c.Capabilities, protocol.MethodElicit, nil) == nil
+}
+
+// isNested reports whether the client called another tool, which calls this one. Only the result of the tool that the
+// client called can be a question.
+func (x *exchange) isNested(it *item) bool {
+	name, _ := protocol.LookupString(x.message.Params, "name")
+	return x.message.Method == protocol.MethodToolsCall && name != it.name
+}
+
+// ruleNames names the rules of a verdict.
+func ruleNames(v *policy.Verdict) string {
+	var names []string
+	for _, r := range v.Rules {
+		names = append(names, r.ID)
+	}
+	return strings.Join(names, ", ")
+}
+
+// question returns the params of the question to the client.
+func (x *exchange) question(it *item, i approval.Item) json.RawMessage {
+	message := fmt.Sprintf("Allow this call?\nserver: %s\n%s: %s", it.Server, strings.ToLower(string(it.Kind)),
+		protocol.Printable(it.Name, 200))
+	if it.arguments != nil {
+		message += "\narguments: " + text.Cut(string(i.Shown), maxShownArguments)
+	}
+	message += fmt.Sprintf("\napproval %s, required by %s; it expires at %s", i.ID, i.Rule,
+		i.Expires.Local().Format("15:04:05 MST"))
+	schema := `{"type":"object","properties":{"approve":{"type":"boolean","title":"Allow this call once",` +
+		`"default":false}},"required":["approve"]}`
+	o := wire.Object{}
+	if x.message.Era == interop.Modern {
+		o = o.Text("mode", "form")
+	}
+	return o.Text("message", message).Raw("requestedSchema", []byte(schema)).JSON()
+}
+
+// questionResult returns the result that asks a modern client (2026-07-28, basic/patterns/mrtr). The state holds the id
+// of the approval, so nothing waits for the answer.
+func (x *exchange) questionResult(it *item, i approval.Item) json.RawMessage {
+	state := x.view.gateway.opts.Host.Keys.Seal(sealed.Token{
+		Kind: sealed.Approval, Principal: string(x.message.Caller), Expires: i.Expires, Data: []byte(i.ID),
+	})
+	request := wire.Object{}.Text("method", protocol.MethodElicit).Raw("params", x.question(it, i)).JSON()
+	return wire.Object{}.Text("resultType", "input_required").
+		Raw("inputRequests", wire.Object{}.Raw(approvalKey, request).JSON()).Text("requestState", state).JSON()
+}
+
+// readAnswer removes the answer to a question of questionResult from a request. It returns the request for the server.
+func (x *exchange) readAnswer(m interop.Message) interop.Message {
+	g := x.view.gateway
+	if g.opts.Control.Approvals == nil || m.Era != interop.Modern || !protocol.MayRequireInput(m.Method) {
+		return m
+	}
+	state, _ := protocol.LookupString(m.Params, "requestState")
+	if state == "" {
+		return m
+	}
+	t, err := g.opts.Host.Keys.Open(state, sealed.Want{Kind: sealed.Approval, Principal: string(m.Caller)})
+	if err != nil {
+		return m // a state of a server, which its owner checks
+	}
+	responses, _ := wire.Lookup(m.Params, "inputResponses")
+	answer, _ := wire.Lookup(responses, approvalKey)
+	params, err := wire.Rewrite(m.Params, wire.Edit{Key: "requestState"}, wire.Edit{Key: "inputResponses"})
+	if err != nil {
+		return m
+	}
+	m.Params = params
+	x.approvalID, x.answer = string(t.Data), answer
+	return m
+}
+
+// takeAnswer decides with the answer of the client that readAnswer found.
+func (x *exchange) takeAnswer(ctx context.Context, book *approval.Book) {
+	x.mu.Lock()
+	id := x.approvalID
+	x.approvalID = ""
+	x.mu.Unlock()
+	if id == "" {
+		return
+	}
+	x.decideByAnswer(ctx, book, id, x.answer)
+}
+
+// decideByAnswer stores the decision in the result of an elicitation. Without a decision the approval goes on waiting:
+// a person dismissed the question, or the answer says nothing.
+func (x *exchange) decideByAnswer(ctx context.Context, book *approval.Book, id string, answer json.RawMessage) {
+	d := approval.Decision{By: string(x.message.Caller), Channel: approval.ByCaller}
+	switch action, _ := protocol.LookupString(answer, "action"); action {
+	case "accept":
+		content, _ := wire.Lookup(answer, "content")
+		choice, _ := protocol.OneMember(content, "approve")
+		switch string(choice) {
+		case "true":
+			d.Allow = true
+		case "false":
+		default:
+			return
+		}
+	case "decline":
+	default:
+		return
+	}
+	_, _ = book.Decide(ctx, id, d) // Require shows whether the decision counts
+}
+
+// askNow asks the client of a legacy request on its stream, and waits for the first decision: of the client, or of
+// another person. The client gets progress notifications meanwhile.
+func (g *Gateway) askNow(
+	ctx context.Context, x *exchange, it *item, e *entry, wanted, found approval.Item,
+) *refusal {
+	defer g.opts.Control.Telemetry.Wait(ctx)()
+	book := g.opts.Control.Approvals
+	asking, cancel := context.WithDeadline(ctx, found.Expires)
+	defer cancel()
+	answered := make(chan error, 1)
+	g.running.Go(func() {
+		m := interop.Message{Method: protocol.MethodElicit, Params: x.question(it, found)}
+		answer, err := x.message.Client.Back(asking, m)
+		if err == nil {
+			x.decideByAnswer(asking, book, found.ID, answer)
+		}
+		answered <- err
+	})
+	decided := make(chan struct{})
+	g.running.Go(func() {
+		defer close(decided)
+		_, _ = book.Wait(asking, found.ID)
+	})
+	tick := time.NewTicker(approvalProgress)
+	defer tick.Stop()
+	for n := 1; ; n++ {
+		select {
+		case <-tick.C:
+			x.sendProgress(asking, n, found)
+			continue
+		case <-answered:
+		case <-decided:
+		case <-asking.Done():
+		}
+		break
+	}
+	cancel()
+	if err := ctx.Err(); err != nil {
+		return &refusal{outcome: audit.Deferred, text: context.Cause(ctx).Error()}
+	}
+	again, outcome, err := book.Require(ctx, wanted)
+	switch {
+	case err != nil:
+		return &refusal{outcome: audit.Denied, text: "this needs the approval of a person: " + err.Error()}
+	case outcome == approval.Granted:
+		e.Approver = again.By
+		return nil
+	case outcome == approval.Denied:
+		return denied(again)
+	}
+	e.Approval = again.ID
+	return g.waits(again)
+}
+
+// sendProgress notifies the client of a call that waits for an approval, if the call has a progress token.
+func (x *exchange) sendProgress(ctx context.Context, n int, i approval.Item) {
+	meta, _ := wire.Lookup(x.message.Params, "_meta")
+	token, ok := wire.Lookup(meta, "progressToken")
+	if !ok {
+		return
+	}
+	params := wire.Object{}.Raw("progressToken", token).Raw("progress", fmt.Append(nil, n)).
+		Text("message", "waits for approval "+i.ID)
+	_, _ = x.message.Client.Back(ctx, interop.Message{Method: protocol.NoteProgress, Params: params.JSON()})
+}
+
+// continues reports whether params continue an exchange that a server began with an input_required result. The state is
+// one that the gateway sealed for this server and caller after it had admitted the request. Before the request reaches
+// the server, openState checks that it is the same request, and that the state is used once.
+func (x *exchange) continues(ctx context.Context, server string, params json.RawMessage) bool {
+	if x.message.Era != interop.Modern {
+		return false
+	}
+	state, _ := protocol.LookupString(params, "requestState")
+	if state == "" || !jsontext.Value(params).IsValid(jsontext.AllowInvalidUTF8(true)) { // a repeated member hides another
+		return false
+	}
+	want := sealed.Want{Kind: sealed.RequestState, Principal: string(x.message.Caller), AnyRequest: true}
+	t, err := x.view.gateway.opts.Host.Keys.Open(state, want)
+	if err != nil {
+		return false
+	}
+	origin, _, err := openOrigin(ctx, t.Data)
+	return err == nil && origin.server == server
+}

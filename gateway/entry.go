@@ -1,0 +1,291 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/telemetry"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/policy"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// entry is the record of a request for one item.
+type entry struct {
+	audit.Record
+	content policy.Audit // what the rules add to the record
+	ended   bool
+}
+
+// newEntry returns the entry of a request that is being handled.
+func (x *exchange) newEntry() *entry {
+	m := &x.message
+	e := &entry{Record: audit.Record{
+		At: time.Now(), Principal: string(m.Caller), Type: recordType(m.Method),
+		Outcome: audit.Allowed, View: x.view.name, Era: string(m.Era), Method: m.Method, BytesIn: int64(len(m.Params)),
+	}}
+	if c := m.Client; c != nil {
+		e.Client, e.ClientVersion, e.Session, e.Address = c.Name, c.Version, c.Session, c.Address
+	}
+	return e
+}
+
+// recordType returns the type of the records of a method.
+func recordType(method string) string {
+	if method == protocol.MethodToolsCall {
+		return "mcp.tools.call"
+	}
+	return "mcp." + strings.ReplaceAll(method, "/", ".")
+}
+
+// claim returns the entry for an item that a request reaches: the entry of the request itself, or another one if the
+// request reached another item before.
+func (x *exchange) claim(it *item) *entry {
+	x.mu.Lock()
+	e := x.main
+	switch {
+	case e == nil: // nothing is recorded
+		e = x.newEntry()
+	case x.claimed:
+		e = x.newEntry()
+		e.Trace = x.main.Trace
+		x.more = append(x.more, e)
+	}
+	x.claimed = true
+	x.mu.Unlock()
+	e.Server = it.Server
+	if it.Kind == policy.Tool {
+		e.Tool = it.Name
+	} else {
+		e.Target = it.Name
+	}
+	if it.arguments != nil && x.main != nil {
+		sum := sha256.Sum256(it.arguments)
+		e.ArgumentDigest = "sha256:" + hex.EncodeToString(sum[:])
+	}
+	return e
+}
+
+// decide stores the verdict of the policy.
+func (e *entry) decide(v *policy.Verdict) {
+	if len(v.Rules) > 0 {
+		e.Policies = make([]string, len(v.Rules))
+		for i := range v.Rules {
+			e.Policies[i] = v.Rules[i].ID
+		}
+	}
+	e.content = v.Audit
+	e.Reason = strings.Join(v.Problems, "; ")
+}
+
+// refuse stores the reason for which the request is not admitted.
+func (e *entry) refuse(r *refusal) { e.Outcome, e.Reason = r.outcome, r.text }
+
+// end stores the answer of a request that was admitted.
+func (e *entry) end(result json.RawMessage, err error) {
+	if e == nil || e.ended {
+		return
+	}
+	e.ended = true
+	e.Duration, e.BytesOut = time.Since(e.At), int64(len(result))
+	switch {
+	case e.Outcome != audit.Allowed:
+	case err != nil:
+		e.Outcome, e.ErrorKind = audit.Error, errorKind(err)
+		e.Reason = err.Error()
+	case isToolError(result):
+		e.Outcome, e.ErrorKind = audit.Error, "tool"
+	}
+}
+
+// errorKind classifies a failure.
+func errorKind(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "cancelled"
+	}
+	if fault, ok := errors.AsType[*interop.Fault](err); ok && fault.Kind != interop.Protocol {
+		return string(fault.Kind)
+	}
+	if rpc, ok := errors.AsType[*interop.RPCError](err); ok {
+		return strconv.FormatInt(rpc.Code, 10)
+	}
+	if _, ok := errors.AsType[*toolbox.UnknownTool](err); ok {
+		return strconv.Itoa(interop.CodeInvalidParams)
+	}
+	return "internal"
+}
+
+// isToolError reports whether a result has isError.
+func isToolError(result json.RawMessage) bool {
+	if !bytes.Contains(result, []byte(`"isError"`)) {
+		return false
+	}
+	value, _ := wire.Lookup(result, "isError")
+	return string(value) == "true"
+}
+
+// handle handles a request, traces it and records it. If the record cannot be written, the client does not get the
+// result.
+func (x *exchange) handle(
+	ctx context.Context, next func(context.Context) (json.RawMessage, error),
+) (json.RawMessage, error) {
+	c := &x.view.gateway.opts.Control
+	if c.Audit == nil && c.Telemetry == nil {
+		return next(ctx)
+	}
+	x.main = x.newEntry()
+	ctx, active := c.Telemetry.Start(ctx, x.operation())
+	x.main.Trace = active.TraceID()
+	result, err := x.recorded(func() (json.RawMessage, error) { return next(ctx) })
+	active.End(x.view.gateway.outcome(x.main, err))
+	return result, err
+}
+
+// recorded records the answer of a request.
+func (x *exchange) recorded(next func() (json.RawMessage, error)) (json.RawMessage, error) {
+	g := x.view.gateway
+	log := g.opts.Control.Audit
+	if log != nil {
+		if err := log.Ready(); err != nil {
+			return nil, notRecorded(err)
+		}
+	}
+	result, err := next()
+	x.main.end(result, err)
+	if x.main.content.Result {
+		x.main.Result = g.mask(result)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	all := append(x.more, x.main)
+	for _, e := range all {
+		e.end(nil, err) // an item that was given up
+		e.Reason, e.Target = g.maskText(e.Reason), g.maskText(e.Target)
+	}
+	if log == nil {
+		return result, err
+	}
+	for _, e := range all {
+		e.Reason = g.maskText(e.Reason)
+		if failed := log.Append(&e.Record); failed != nil {
+			return nil, notRecorded(failed)
+		}
+	}
+	return result, err
+}
+
+func notRecorded(err error) error {
+	return &interop.RPCError{Code: interop.CodeInternal, Message: "requests cannot be recorded now, and are not served " +
+		"without a record: " + err.Error()}
+}
+
+// operation describes the request for telemetry.
+func (x *exchange) operation() *telemetry.Operation {
+	m := &x.message
+	o := &telemetry.Operation{Method: m.Method, View: x.view.name, Era: string(m.Era), RequestID: string(m.ID)}
+	o.Meta, _ = wire.Lookup(m.Params, "_meta")
+	if c := m.Client; c != nil {
+		o.Session, o.Address = c.Session, c.Address
+	}
+	name, _ := protocol.LookupString(m.Params, "name")
+	switch m.Method {
+	case protocol.MethodToolsCall:
+		o.Tool = name
+		kind := x.requester.kind
+		if d := kind.shown.toolNamesFor(m.Caller).byName[name]; d != nil {
+			o.Tool, o.Server, o.Known = d.Tool, d.Server, true
+		} else { // a tool of the gateway itself
+			isNamed := func(d toolbox.Descriptor) bool { return d.Name == name }
+			o.Known = slices.ContainsFunc(kind.source.Snapshot(m.Caller).Tools, isNamed)
+		}
+	case "prompts/get":
+		o.Prompt = name
+	default:
+		o.URI, _ = protocol.LookupString(m.Params, "uri")
+	}
+	return o
+}
+
+// outcome describes the answer for telemetry.
+func (g *Gateway) outcome(e *entry, err error) telemetry.Outcome {
+	o := telemetry.Outcome{BytesIn: int(e.BytesIn), BytesOut: int(e.BytesOut), Message: g.maskText(e.Reason)}
+	if rpc, ok := errors.AsType[*interop.RPCError](err); ok {
+		o.Code = rpc.Code
+	}
+	switch {
+	case e.Outcome == audit.Denied || e.Outcome == audit.Deferred:
+		o.ErrorType = string(e.Outcome)
+	case e.ErrorKind == "tool":
+		o.ErrorType = telemetry.ToolError
+	case e.Outcome == audit.Error && o.Code == 0:
+		o.ErrorType = e.ErrorKind
+	}
+	return o
+}
+
+// traceUpstream traces the requests to a server. The server gets the trace in _meta (SEP-414), unless it is
+// transparent.
+func (g *Gateway) traceUpstream(server string) func(next interop.Peer) interop.Peer {
+	transparent := server == g.opts.Transparent
+	return func(next interop.Peer) interop.Peer {
+		return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+			if isNote(m.Method) {
+				return next(ctx, m)
+			}
+			o := &telemetry.Operation{Method: m.Method, Server: server}
+			if m.Method == protocol.MethodToolsCall {
+				o.Tool, _ = protocol.LookupString(m.Params, "name")
+				o.Known = true // the gateway sends only calls of tools that are listed, or were
+				if transparent {
+					o.Known = g.mainView.plainKind.shown.toolNamesFor("").byName[o.Tool] != nil
+				}
+			}
+			ctx, active := g.opts.Control.Telemetry.Upstream(ctx, o)
+			if edits := active.MetaEdits(); edits != nil && !transparent {
+				m.Params = withMeta(m.Params, edits)
+			}
+			result, err := next(ctx, m)
+			outcome := telemetry.Outcome{BytesIn: len(m.Params), BytesOut: len(result)}
+			if rpc, ok := errors.AsType[*interop.RPCError](err); ok {
+				outcome.Code = rpc.Code
+			} else if err != nil {
+				outcome.ErrorType = errorKind(err)
+			} else if isToolError(result) {
+				outcome.ErrorType = telemetry.ToolError
+			}
+			active.End(outcome)
+			return result, err
+		}
+	}
+}
+
+// withMeta returns params with members of _meta changed. If that is not possible, the server gets them unchanged.
+func withMeta(params json.RawMessage, edits []wire.Edit) json.RawMessage {
+	if len(params) == 0 {
+		params = json.RawMessage(`{}`)
+	}
+	meta, ok := wire.Lookup(params, "_meta")
+	if !ok || meta[0] != '{' {
+		meta = json.RawMessage(`{}`)
+	}
+	meta, err := wire.Rewrite(meta, edits...)
+	if err != nil {
+		return params
+	}
+	traced, err := wire.Rewrite(params, wire.Edit{Key: "_meta", Value: meta})
+	if err != nil {
+		return params
+	}
+	return traced
+}

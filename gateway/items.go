@@ -1,0 +1,259 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/policy"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// itemOf returns the item that a request to a server is about. Params in which a member stands twice are refused,
+// because it is unknown which of the two the server reads.
+func (v *view) itemOf(ctx context.Context, server string, m interop.Message) (*item, error) {
+	// A method that indus does not know needs the right to administer the server.
+	it := &item{action: policy.Administer, Item: policy.Item{Kind: policy.Server, Server: server}}
+	if members, err := wire.Members(m.Params); len(m.Params) > 0 && err == nil {
+		if err := wire.Unique(members); err != nil {
+			return nil, invalidParams(m, "%v", err)
+		}
+	}
+	row := v.gateway.table[m.Method]
+	if row == nil {
+		return it, nil
+	}
+	var err error
+	switch row.kind {
+	case byTool:
+		it.action, it.Kind = policy.Call, policy.Tool
+		it.Name, _ = protocol.LookupString(m.Params, "name")
+		it.arguments, _ = wire.Lookup(m.Params, "arguments")
+	case byPrompt:
+		it.action, it.Kind = policy.Get, policy.Prompt
+		it.Name, err = requiredString(m, m.Params, "name")
+		it.arguments, _ = wire.Lookup(m.Params, "arguments")
+	case byURI:
+		it.action, it.Kind = policy.Read, policy.Resource
+		it.Name, err = requiredString(m, m.Params, "uri")
+	case byRef:
+		err = v.completedItem(m, it)
+	case byTask:
+		err = v.taskItem(ctx, m, it)
+	}
+	if row.handler == fromAll || m.Method == protocol.MethodToolsList {
+		it.Item, it.action, err = policy.Item{Kind: policy.Server, Server: server}, policy.List, nil
+	}
+	return it, err
+}
+
+// judgedParams are the members of params that decide about a request.
+var judgedParams = []string{
+	"name", "arguments", "uri", "ref", "taskId", "task", "requestState", "inputResponses",
+}
+
+// checkSpelling refuses params that a server may read in another way than the policy: many servers ignore the case of
+// keys.
+func (x *exchange) checkSpelling() error {
+	if !x.enforces() {
+		return nil
+	}
+	members, _ := wire.Members(x.message.Params) // params that are no object name nothing
+	for i := range members {
+		for _, key := range judgedParams {
+			if name := members[i].Key; name != key && strings.EqualFold(name, key) {
+				return invalidParams(x.message, "the params have %q in another spelling: %q", key, protocol.Printable(name, 80))
+			}
+		}
+	}
+	return nil
+}
+
+// completedItem sets the item of a completion/complete.
+func (v *view) completedItem(m interop.Message, it *item) error {
+	ref, err := requiredMember(m, m.Params, "ref")
+	if err != nil {
+		return err
+	}
+	kind, err := requiredString(m, ref, "type")
+	if err != nil {
+		return err
+	}
+	it.action, it.Kind = policy.Complete, policy.Resource
+	key := "uri"
+	if kind == "ref/prompt" {
+		it.Kind, key = policy.Prompt, "name"
+	}
+	it.Name, err = requiredString(m, ref, key)
+	row := v.gateway.table["resources/templates/list"]
+	all := v.mergedFor(v.gateway.ctx, row, listRequester{kind: v.plainKind}, false)
+	it.Template = key == "uri" && slices.Contains(all.allNames, it.Name)
+	return err
+}
+
+// unknown returns the answer to a request for an item that does not exist.
+func (v *view) unknown(m interop.Message, it *item) error {
+	switch it.Kind {
+	case policy.Resource:
+		return v.unknownURI(m, it.Name)
+	case policy.Prompt:
+		return invalidParams(m, "no prompt named %q is available", protocol.Printable(it.Name, 80))
+	case policy.Tool:
+		return invalidParams(m, "no task has this taskId: it is not available")
+	}
+	return methodNotFound(m)
+}
+
+// unlisted returns the answer to a request for an item that the client does not see, and records it.
+func (v *view) unlisted(ctx context.Context, m interop.Message, it *item) error {
+	if x := exchangeOf(ctx); x.main != nil {
+		e := x.claim(it)
+		if x.enforces() {
+			e.refuse(&refusal{outcome: audit.Denied, text: "nothing with this name is listed for the caller"})
+		}
+	}
+	return v.unknown(m, it)
+}
+
+// unlistedURI is unlisted for a URI.
+func (v *view) unlistedURI(ctx context.Context, m interop.Message, uri string) error {
+	return v.unlisted(ctx, m, &item{Item: policy.Item{Kind: policy.Resource, Name: uri}})
+}
+
+// ownTask is a task of a server.
+type ownTask struct {
+	id   string // the server's own
+	tool string // the tool whose call made the task; "": unknown
+}
+
+// taskTools remembers which tool made a task. The sealed ids of legacy tasks do not have it. The zero value is ready.
+type taskTools struct {
+	mu    sync.Mutex
+	tools map[taskKey]string
+}
+
+type taskKey struct {
+	origin serverOrigin
+	id     string
+}
+
+// maxTaskTools bounds the remembered tasks.
+const maxTaskTools = 10_000
+
+func (t *taskTools) store(origin serverOrigin, own ownTask) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.tools == nil || len(t.tools) >= maxTaskTools {
+		t.tools = map[taskKey]string{}
+	}
+	t.tools[taskKey{origin, own.id}] = own.tool
+}
+
+func (t *taskTools) find(origin serverOrigin, id string) ownTask {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return ownTask{id, t.tools[taskKey{origin, id}]}
+}
+
+// taskItem sets the item of a request about a task: the tool whose call made the task. The arguments were judged when
+// the task was made.
+func (v *view) taskItem(ctx context.Context, m interop.Message, it *item) error {
+	if v.transparent {
+		return v.setTask(ctx, m, it, it.Server, serverOrigin{}, ownTask{})
+	}
+	origin, own, err := v.gateway.taskOwner(ctx, m)
+	if err != nil {
+		return err
+	}
+	return v.setTask(ctx, m, it, it.Server, origin, own)
+}
+
+// setTask sets the item of a request about a task of a server. In a transparent view, a task has the server's own id,
+// which does not show its tool.
+func (v *view) setTask(
+	ctx context.Context, m interop.Message, it *item, server string, origin serverOrigin, own ownTask,
+) error {
+	if v.transparent {
+		it.Item, it.action = policy.Item{Kind: policy.Server, Server: server}, policy.Administer
+		return nil
+	}
+	if own.tool == "" {
+		own = v.gateway.taskTools.find(origin, own.id)
+	}
+	if own.tool == "" && exchangeOf(ctx).enforces() {
+		return invalidParams(m, "no task has this taskId: the tool that made it is not known any more")
+	}
+	it.Item, it.action, it.continues = v.taskTool(server, own), policy.Call, true
+	return nil
+}
+
+// taskTool returns the tool that made a task.
+func (v *view) taskTool(server string, own ownTask) policy.Item {
+	for _, d := range v.gateway.attached.Snapshot("").Tools {
+		if d.Server == server && d.Tool == own.tool {
+			return v.gateway.toolItem(&d)
+		}
+	}
+	return policy.Item{Kind: policy.Tool, Server: server, Name: own.tool}
+}
+
+// localTools are the tools of the program itself, for the clients of one class.
+type localTools struct {
+	toolbox.Source
+	shown *shownTools
+
+	mu       sync.Mutex
+	from, to *toolbox.Snapshot // the last snapshot, and its permitted part
+}
+
+// Snapshot implements [toolbox.Source].
+func (l *localTools) Snapshot(p toolbox.Principal) *toolbox.Snapshot {
+	s := l.Source.Snapshot(p)
+	r := l.shown.rights
+	if r == nil {
+		return s
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.from == s && !r.changes {
+		return l.to
+	}
+	permitted := l.shown.permitted(s)
+	shown := *s
+	shown.Tools = make([]toolbox.Descriptor, 0, len(s.Tools))
+	for i := range s.Tools {
+		if permitted[i] {
+			shown.Tools = append(shown.Tools, s.Tools[i])
+		}
+	}
+	l.from, l.to = s, &shown
+	return l.to
+}
+
+// Do implements [toolbox.Source].
+func (l *localTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	find := func(_ context.Context, c toolbox.Call) (*toolbox.Descriptor, error) {
+		tools := l.Snapshot(c.Caller).Tools
+		i := slices.IndexFunc(tools, func(d toolbox.Descriptor) bool { return d.Name == c.Name })
+		if i < 0 {
+			return nil, nil
+		}
+		return &tools[i], nil
+	}
+	run := func(ctx context.Context) (*toolbox.Result, error) { return l.Source.Do(ctx, c) }
+	return l.shown.gateway.admitCall(ctx, c, find, run)
+}
+
+// PolicyChanged notifies clients that their lists may have changed, because Control.Policy returns another policy.
+func (g *Gateway) PolicyChanged() {
+	for _, v := range g.allViews() {
+		for _, list := range v.changes {
+			list.Notify()
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package gateway
+
+import (
+	"context"
+	"time"
+
+	"github.com/indusagi/indus/internal/telemetry"
+	"github.com/indusagi/indus/interop"
+)
+
+// stateWait bounds the reading of the approvals for the metrics.
+const stateWait = time.Second
+
+// state returns the state of the gateway for the metrics. The hosts of all views share their tables.
+func (g *Gateway) state() telemetry.State {
+	s := telemetry.State{Approvals: -1, Ledger: len(g.attached.Ledger().Log())}
+	s.Sessions, s.Parked, s.Streams = g.mainView.host.Counts()
+	if book := g.opts.Control.Approvals; book != nil {
+		ctx, cancel := context.WithTimeout(g.ctx, stateWait)
+		defer cancel()
+		if waiting, err := book.List(ctx, nil); err == nil {
+			s.Approvals = len(waiting)
+		}
+	}
+	tools := map[string]int{}
+	for _, d := range g.attached.Snapshot("").Tools {
+		tools[d.Server]++
+	}
+	for _, st := range g.attached.Status() {
+		one := telemetry.ServerState{Name: st.Server, Phase: string(st.Phase), Tools: tools[st.Server]}
+		one.Calls, one.Queue = g.attached.Fleet.Load(st.Server)
+		g.mu.Lock()
+		one.Restarts = g.restarts[st.Server].count
+		g.mu.Unlock()
+		s.Servers = append(s.Servers, one)
+	}
+	return s
+}
+
+// restarts counts how often a server was connected again.
+type restarts struct {
+	count int
+	ended bool // its connection was lost, or is closed until a request needs it
+}
+
+// countRestarts handles the events of servers for the metrics.
+func (g *Gateway) countRestarts(e interop.Event) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	r := g.restarts[e.Server]
+	switch {
+	case e.Kind == interop.ServerRemoved:
+		delete(g.restarts, e.Server)
+		return
+	case e.Kind == interop.ServerIdle, e.Kind == interop.ServerFaulted && e.Status.Era != "": // it was ready before
+		r.ended = true
+	case e.Kind == interop.ServerReady && r.ended:
+		r = restarts{count: r.count + 1}
+	default:
+		return
+	}
+	g.restarts[e.Server] = r
+}
+
+// sessionEnded measures a session of a client.
+func (g *Gateway) sessionEnded(version, transport string, lasted time.Duration) {
+	g.opts.Control.Telemetry.SessionEnded(&telemetry.Operation{Protocol: version, Transport: transport}, lasted, "")
+}
+
+// connectionEnded returns a function that measures a connection to a server.
+func (g *Gateway) connectionEnded(s interop.Server) func(interop.EndpointStatus, time.Duration) {
+	return func(st interop.EndpointStatus, lasted time.Duration) {
+		o := &telemetry.Operation{Server: s.ID, Protocol: st.Version, Transport: transportOf(s)}
+		kind := ""
+		if st.Fault != nil {
+			kind = string(st.Fault.Kind)
+		}
+		g.opts.Control.Telemetry.SessionEnded(o, lasted, kind)
+	}
+}
+
+// transportOf returns the transport of a server for telemetry.
+func transportOf(s interop.Server) string {
+	switch s.Transport.(type) {
+	case interop.Stdio:
+		return "stdio"
+	case interop.HTTP:
+		return "http"
+	case interop.SSE:
+		return "sse"
+	}
+	return ""
+}
