@@ -14,6 +14,8 @@ import (
 // No part of a URL that decides its host, its data or a command can be made to look
 // like a secret.
 func TestTargetOfAURL(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
 	for _, tt := range []struct{ url, want string }{
 		{"https://h/mcp", "https://h/mcp"},
 		{"https://h/@scope/mcp", "https://h/@scope/mcp"},
@@ -50,7 +52,7 @@ func TestTargetOfAURL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := readDry(t, fmt.Sprintf(`{"servers": {"a": {"url": %s}}}`, quoted))
+		c := readDry(t, dir, fmt.Sprintf(`{"servers": {"a": {"url": %s}}}`, quoted))
 		if got := c.Rows[0].Target; got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.url, got, tt.want)
 		}

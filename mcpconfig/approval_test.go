@@ -123,6 +123,7 @@ func TestApproveRefusesWhatCannotRun(t *testing.T) {
 // An approval must not cover another program or another destination that is written into a repository's file
 // later.
 func TestWhatAsksAgain(t *testing.T) {
+	t.Parallel()
 	const stdio = `{"command": "run", "args": ["a", "${ARG}", "${cmd:echo one}"], "env": {"A": "${TOKEN}", "B": "b"}, "cwd": "sub"}`
 	const remote = `{"url": "https://h/${ARG}", "headers": {"A": "${TOKEN}", "B": "b"}}`
 	const signIn = `{"url": "https://h/", "tls": {"ca": "ca.pem"}, "oauth": {"issuer": "https://as/${ARG}", "clientId": "c", "clientSecret": "${TOKEN}", "scopes": "a"}}`
@@ -282,7 +283,8 @@ func TestTheUsersOwnRowsHaveNothingToApprove(t *testing.T) {
 }
 
 func TestAStoreThatCannotBeTrustedCountsForNothing(t *testing.T) {
-	const broken = ", so nothing in it counts; mend it, or remove it and approve again"
+	t.Parallel()
+	const broken = ", so it is ignored; correct it, or remove it and approve again"
 	for _, tt := range []struct {
 		name string
 		make func(p *project, store string) error
@@ -403,6 +405,7 @@ func TestWithoutAHomeNothingIsRemembered(t *testing.T) {
 
 // Each process approves one row. No approval of another process is lost.
 func TestProcessesApproveAtOnce(t *testing.T) {
+	t.Parallel()
 	const processes = 10
 	if id := os.Getenv("MCPCONFIG_TEST_APPROVE"); id != "" {
 		p := &project{t: t, dir: os.Getenv("MCPCONFIG_TEST_DIR"), home: os.Getenv("MCPCONFIG_TEST_HOME")}

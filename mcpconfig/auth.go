@@ -64,7 +64,7 @@ func (a *Auth) Equal(b *Auth) bool {
 // readAuth reads the member "auth". A mistake in it is more than a note: no client is admitted.
 func (f *configFile) readAuth(m *hujson.ObjectMember) {
 	if f.scope == Project || !f.approved { // trust in a file's servers is no permission to admit clients
-		f.note(m.Name.StartOffset, `"auth" is not heeded: a project's file does not say who may connect`,
+		f.note(m.Name.StartOffset, `"auth" is ignored: a project's file cannot decide which clients may connect`,
 			"write it into a file of your own, or name this one with --mcp")
 		return
 	}

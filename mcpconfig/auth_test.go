@@ -90,7 +90,7 @@ func TestWhoseAuthCounts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.Auth == nil || len(c.Auth.Issuers) > 0 || len(c.Auth.Methods) != 1 || !strings.Contains(fmt.Sprint(c.Notes), "a project's file does not say who may connect") {
+		if c.Auth == nil || len(c.Auth.Issuers) > 0 || len(c.Auth.Methods) != 1 || !strings.Contains(fmt.Sprint(c.Notes), "a project's file cannot decide which clients may connect") {
 			t.Errorf("%+v %v", c.Auth, c.Notes)
 		}
 	}

@@ -50,6 +50,12 @@ type Config struct {
 	Views []View
 	// Auth holds how clients of indus serve authenticate. It is nil if no file has it.
 	Auth *Auth
+	// Policy names the policies of indus serve. It is nil if no file has it.
+	Policy *Policy
+	// Audit holds where indus serve records requests. It is nil if no file has it.
+	Audit *Audit
+	// Approvals holds how calls to indus serve wait for a person. It is nil if no file has it.
+	Approvals *CallApprovals
 	// Watched holds the paths of all files that can change the outcome. These are the paths of Searched, the file of
 	// approvals and the files that approvals cover. The files that ${file:…} names in a row that may start are
 	// included, with variables replaced. The files need not exist.
@@ -105,8 +111,11 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 	raiseTimeouts(found.sources)
 	c := &Config{
 		Searched: found.searched, Views: resolveViews(found.sources),
-		Auth:    resolveAuth(slices.Concat(found.sources, found.unreadable)),
-		Watched: watched, Notes: place.notes, isSelected: place.Only,
+		Auth:      resolveAuth(slices.Concat(found.sources, found.unreadable)),
+		Policy:    resolvePolicy(slices.Concat(found.sources, found.unreadable)),
+		Audit:     resolveAudit(slices.Concat(found.sources, found.unreadable)),
+		Approvals: resolveApprovals(found.sources),
+		Watched:   watched, Notes: place.notes, isSelected: place.Only,
 	}
 	c.Notes = append(c.Notes, found.notes...)
 	_, c.Avoided = place.paths()

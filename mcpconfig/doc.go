@@ -94,7 +94,8 @@
 //	        "clientId": "me",                    // of a client that was registered by hand
 //	        "clientSecret": "${SECRET}",
 //	        "scopes": ["read"],                  // or "read write"
-//	        "redirectUri": "http://localhost:8085/callback", // or "redirectPort": 8085, of http://127.0.0.1:8085/callback
+//	        // or "redirectPort": 8085, for http://127.0.0.1:8085/callback
+//	        "redirectUri": "http://localhost:8085/callback",
 //	        "account": "work",                   // rows with one URL and one account share a sign-in
 //	        "issuer": "https://as.example.com",  // the one authorization server to use
 //	        "clientMetadataUrl": "https://…",    // a client ID metadata document
@@ -124,11 +125,12 @@
 //	  },
 //	  "views": {                                 // what a client of indus serve sees at /mcp/@NAME
 //	    "dev": {
-//	      "servers": ["git*"],                   // without it all
-//	      "tools": ["github__list_*"],           // by their whole names, prompts too; without these three the servers as a whole
-//	      "prompts": ["github__review"],         // likewise, in the place of what tools says of prompts
+//	      "servers": ["git*"],                   // default: all servers
+//	      // Without "tools", "prompts" and "resources", the view has everything of these servers.
+//	      "tools": ["github__list_*"],           // tools by their whole names, and prompts if "prompts" is absent
+//	      "prompts": ["github__review"],         // prompts by their whole names
 //	      "resources": ["git__file:///docs/*"],  // server__URI
-//	      "mode": "gateway",                     // four tools in the place of all; or "all"
+//	      "mode": "gateway",                     // four tools instead of all; or "all"
 //	      "profile": "openai",                   // schemas as its models take them
 //	    },
 //	  },
@@ -139,6 +141,19 @@
 //	    "issuers": [{"issuer": "https://as.example.com", "audience": ["api://mcp"]}],
 //	    "introspection": {"issuer": "https://as.example.com", "endpoint": "https://as.example.com/introspect",
 //	      "clientId": "indus", "clientSecret": "${SECRET}"},
+//	  },
+//	  "policy": "policy.cedar",                  // what callers of indus serve may do: a file or directory
+//	  "policyMode": "report",                    // deny nothing yet; or "enforce"
+//	  "audit": {                                 // where indus serve records requests; or only the file's path
+//	    "file": "audit.jsonl",                   // relative to this file
+//	    "maxSize": "100MB", "maxAge": "7d",      // a new file begins at either
+//	    "keep": 20,                              // earlier files; without it all
+//	    "onFull": "stop",                        // if a record cannot be written: stop or continue
+//	    "sync": true,                            // wait for the disk
+//	  },
+//	  "approvals": {                             // how calls to indus serve wait for a person
+//	    "expire": "10m",
+//	    "webhook": {"url": "https://chat.example.com/hook", "secret": "${SECRET}"},
 //	  },
 //	}
 //
@@ -151,14 +166,14 @@
 //
 // An unknown key of a row is noted. If a value in "tools", "per", "changes", "oauth", "tls", "forwardHeaders" or
 // "authorization" cannot be read, the row is skipped. Without that value, tools could be mounted, or tokens sent,
-// against the intention of the author. If a value in a view cannot be read, the view is left out. In "auth" it sets
-// Broken.
+// against the intention of the author. If a value in a view cannot be read, the view is left out. In "auth", "policy",
+// "audit" and "approvals" it sets Broken.
 //
 // "changes" is the policy for tools that are new or changed since their server was approved ([interop.ChangePolicy]).
 // The policy of the row comes first, then the policy of its file. A project's row is at least as strict as the user's
-// own files, both in general and for a row with its id. If two files have a view of one name, or an "auth", the file
-// with the higher precedence for servers counts. A project's file that was only discovered widens no view of the user,
-// and its "auth" does not count.
+// own files, both in general and for a row with its id. If two files have a view of one name, an "auth", a "policy", an
+// "audit" or "approvals", the file with the higher precedence for servers counts. A project's file that was only
+// discovered widens no view of the user, and its "auth", "policy", "audit" and "approvals" do not count.
 //
 // # Where a server starts
 //

@@ -82,6 +82,7 @@ func drop(e *mcpconfig.Edit, id string) error {
 // A process that is killed during a save leaves the old text or the new text. It
 // leaves at most one extra file, which the next save removes.
 func TestSaveIsKilled(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mcp.json")
 	const comment = "// never lost"
@@ -121,6 +122,7 @@ func TestSaveIsKilled(t *testing.T) {
 
 // If several processes edit one file at once, no change is lost.
 func TestEditorsAtOnce(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	const each = 15
 	var cmds []*exec.Cmd

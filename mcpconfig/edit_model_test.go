@@ -127,6 +127,7 @@ func (p *pen) write() *written {
 // Every edit leaves the rest of the file unchanged. The rows that are read back
 // match a plain model.
 func TestEditAgainstAModel(t *testing.T) {
+	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	r := rand.New(rand.NewPCG(seed, 1))
 	dir := t.TempDir()

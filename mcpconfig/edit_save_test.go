@@ -293,6 +293,7 @@ func TestRewrite(t *testing.T) {
 
 // Files that are made to take a long time are refused, or take no longer than others.
 func TestEditHuge(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	write(t, path, `{"servers": [`+strings.Repeat(`{"id": "a"},`, 40_000)+`]}`)
 	e := opened(t, path)
@@ -316,6 +317,7 @@ func TestEditHuge(t *testing.T) {
 // A lock excludes all others, in this process too. If no lock can be made, every
 // caller gets one.
 func TestLock(t *testing.T) {
+	t.Parallel()
 	o := &mcpconfig.Options{State: filepath.Join(t.TempDir(), "state"), Env: lookup(nil)}
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	var all sync.WaitGroup

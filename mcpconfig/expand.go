@@ -94,7 +94,7 @@ func (x *expansion) expandVariable(s string, lookup bool, depth int) string {
 	case kind == "file":
 		return x.expandFile(rest, s, lookup, depth)
 	case kind == "input":
-		x.fail(`"${input:…}" is asked for by editors, and nobody asks here`, "set a variable and write ${NAME}")
+		x.fail(`"${input:…}" is a question of an editor, and indus does not ask it`, "set a variable and write ${NAME}")
 	case strings.TrimSpace(rest) == "":
 		x.fail(`"${cmd:…}" names no command`, "")
 	default:
@@ -170,7 +170,7 @@ func (x *expansion) expandFetch(f fetch, written string, lookup bool) string {
 		x.report(got.value)
 		return x.charge(got.value)
 	case f.kind == "cmd":
-		x.fail("${cmd:…} "+got.reason, "run the command by itself to see what it says")
+		x.fail("${cmd:…} "+got.reason, "run the command by hand to see its output")
 	case strings.HasPrefix(written, "${file:/"):
 		x.fail(tree.Quote(written)+": "+got.reason, "")
 	default:

@@ -47,6 +47,7 @@ func listing(t *testing.T, dir, home string, args ...string) map[string]listed {
 // TestMCPorterReadsExports writes one server for each client that mcporter imports from, to the
 // file of that client. mcporter lists them all.
 func TestMCPorterReadsExports(t *testing.T) {
+	t.Parallel()
 	dir := tempDir(t)
 	project, home := filepath.Join(dir, "project"), filepath.Join(dir, "home")
 	mkdir(t, project)
@@ -115,6 +116,7 @@ func named(client string) mcpconfig.Client {
 
 // TestMCPorterCallsAnExport starts a server that was exported for mcporter, and lists its tools.
 func TestMCPorterCallsAnExport(t *testing.T) {
+	t.Parallel()
 	dir := tempDir(t)
 	o := &mcpconfig.Options{Dir: dir, Home: filepath.Join(dir, "home"), Env: lookup(nil)}
 	out, notes, err := mcpconfig.Export("mcporter", filesystem(t, dir), nil)
@@ -131,6 +133,7 @@ func TestMCPorterCallsAnExport(t *testing.T) {
 // TestInspectorStartsAnExport does the same with the Inspector, which reads the file of Claude
 // Desktop.
 func TestInspectorStartsAnExport(t *testing.T) {
+	t.Parallel()
 	dir := tempDir(t)
 	out, notes, err := mcpconfig.Export("claude-desktop", filesystem(t, dir), nil)
 	if err != nil || len(notes) > 0 {

@@ -19,6 +19,7 @@ import (
 // returns no note about an entry, the same entry must come back. The seed is printed;
 // INDUS_SEED sets it.
 func TestRoundTrip(t *testing.T) {
+	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("INDUS_SEED"); s != "" {
 		if _, err := fmt.Sscan(s, &seed); err != nil {

@@ -74,14 +74,14 @@ func (f *configFile) reread(e *entry, fetched func(fetch) fetchResult) {
 	r := second.reading(entry{n: e.n, key: e.key, v: e.v}, fetched)
 	f.rereadBudget = second.budget
 	if takes := r.describeProjectUse(); takes != "" && e.projectUse == "" {
-		r.skip(r.offset, "what was fetched for it leads into a project: it "+takes,
+		r.skip(r.offset, "its fetched values refer to a project: it "+takes,
 			`write "${workspaceFolder}" where the project is meant`)
 		r.Server = interop.Server{ID: r.Server.ID, Changes: r.Server.Changes}
 	}
 	if e.Pinned() && r.State == Active && !s.approved {
 		a, _ := findApproval(f.place.approved(), atomicfile.Real(s.path), e.Server.ID, e.Project)
 		if a.Fingerprint != e.Approval+pinOf(r.Server) {
-			f.setState(e, Held, "found in a project's file, and what was fetched for it has changed since it was approved at "+
+			f.setState(e, Held, "found in a project's file, and its fetched values have changed since it was approved at "+
 				a.approvedAt(), fmt.Sprintf(approveHint, ""))
 			return
 		}

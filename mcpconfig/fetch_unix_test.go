@@ -91,6 +91,7 @@ func TestACommandLeavesNothingRunning(t *testing.T) {
 }
 
 func TestACommandThatPrintsTooMuchIsEnded(t *testing.T) {
+	t.Parallel()
 	value, wrong := mcpconfig.RunSecret(t.Context(), `while :; do echo s3cret; done`, time.Hour)
 	if value != "" || wrong != "printed more than 64 KiB" {
 		t.Errorf("%q, %s", value, wrong)
@@ -191,6 +192,7 @@ func TestNothingIsFetchedForARowThatDoesNotStart(t *testing.T) {
 // A secret must be in a regular file. None of these paths blocks, and none is
 // read.
 func TestWhatIsNoFileIsNotRead(t *testing.T) {
+	t.Parallel()
 	dir := tempDir(t)
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
 		t.Fatal(err)

@@ -208,7 +208,7 @@ func (r *reading) scalar(where string, v *hujson.Value) (string, bool) {
 	case '"':
 		return r.expand(tree.Text(*v), v.StartOffset, where), true
 	case '0', 't', 'f':
-		r.note(v.StartOffset, where+" is "+tree.KindOf(v.Value)+" and is read as text", "put it in quotes")
+		r.note(v.StartOffset, where+" is "+tree.KindOf(v.Value)+" and is read as text", "write it in quotes")
 		return v.Value.(hujson.Literal).String(), true
 	}
 	r.note(v.StartOffset, where+" is "+tree.KindOf(v.Value)+", no string, and is left out", "")

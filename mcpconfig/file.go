@@ -29,6 +29,7 @@ type configFile struct {
 	budget       int  // the rest of maxExpand
 	rereadBudget int  // the same, for the rows that are read again
 	truncated    bool // rows beyond maxRows were left out
+	policyMode   bool // the file has "policyMode"
 
 	part       *bool   // whether it belongs to a project; nil: not yet known
 	rowProject *string // see rowTerritory; nil: not yet known
@@ -51,6 +52,8 @@ func (p *readContext) read(ctx context.Context, s *source) error {
 	s.notes = append(s.notes, failed.note)
 	if s.isUserFile() { // its rules for clients are unknown
 		s.auth = &Auth{File: s.path, Line: max(failed.note.Line, 1), Broken: true}
+		s.policy = &Policy{File: s.path, Line: max(failed.note.Line, 1), Broken: true}
+		s.audit = &Audit{File: s.path, Line: s.auth.Line, Broken: true}
 	}
 	return nil
 }
@@ -118,7 +121,7 @@ func (f *configFile) text(ctx context.Context) ([]byte, error) {
 // rows reads every member that holds servers. If two members have one name, both are read.
 func (f *configFile) rows() {
 	var servers, others []string
-	var misspelt *hujson.ObjectMember // a misspelt "auth"
+	var misspelt, misspeltPolicy *hujson.ObjectMember // a misspelt "auth" or "policy"
 	for name, m := range tree.Members(&f.doc.Root) {
 		switch {
 		case name == "servers" || name == "mcpServers":
@@ -129,15 +132,24 @@ func (f *configFile) rows() {
 		case name == "views":
 			f.views = nil // the last of two counts
 			f.readViews(&m.Value)
+		case name == "policy" || name == "policyMode":
+			f.readPolicy(name, m)
 		case name == "auth" && f.auth != nil:
 			f.auth.Broken = true
 			f.note(m.Name.StartOffset, "auth cannot be used: it stands twice", "remove one of the two")
 		case name == "auth":
 			f.readAuth(m)
+		case name == "approvals":
+			f.readApprovals(m)
+		case name == "audit":
+			f.readAudit(m)
 		default:
 			similar := []string{"authentication", "authorization", "authn", "authz"}
-			if f.noteMember(name, m) == "auth" || slices.Contains(similar, name) {
+			intended := f.noteMember(name, m)
+			if intended == "auth" || slices.Contains(similar, name) {
 				misspelt = m
+			} else if intended == "policy" || name == "policies" {
+				misspeltPolicy = m
 			}
 		}
 		if len(others) < 1000 {
@@ -150,6 +162,7 @@ func (f *configFile) rows() {
 		f.auth.Line, _ = f.doc.Position(at)
 		f.note(at, "auth cannot be used: unknown key "+tree.Quote(tree.Text(misspelt.Name)), `write "auth", or remove it`)
 	}
+	f.checkPolicy(misspeltPolicy)
 	for name, m := range tree.Members(&f.doc.Root) { // after the file's policy is known
 		if slices.Contains(servers, name) {
 			f.list(name, &m.Value)
@@ -175,7 +188,7 @@ func (f *configFile) note(offset int, reason, hint string) {
 // noteMember notes a member with a misspelt name, and returns the name that was meant. Other unknown names belong to
 // other programs.
 func (f *configFile) noteMember(name string, m *hujson.ObjectMember) (intended string) {
-	known := []string{"servers", "mcpServers", "views", "auth", "changes"}
+	known := []string{"servers", "mcpServers", "views", "auth", "policy", "policyMode", "audit", "approvals", "changes"}
 	for _, near := range text.Nearest(name, known, 1) {
 		if d := len(near) - len(name); !slices.Contains(known, name) && d*d <= 1 {
 			f.note(m.Name.StartOffset, "unknown key "+tree.Quote(name), fmt.Sprintf("did you mean %q?", near))

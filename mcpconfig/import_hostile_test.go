@@ -12,6 +12,7 @@ import (
 // TestImportHuge reads files of the largest allowed size that are made to take long. The good
 // row is read in all of them.
 func TestImportHuge(t *testing.T) {
+	t.Parallel()
 	dir := tempDir(t)
 	o := &mcpconfig.Options{Dir: dir, Home: filepath.Join(dir, "home"), Env: lookup(nil)}
 	const size = 32 << 10
@@ -71,6 +72,7 @@ func TestImportHuge(t *testing.T) {
 // TestImportLarge reads files of up to 16 MiB, in which a client keeps years of other data
 // beside its servers. That data must not fill the memory.
 func TestImportLarge(t *testing.T) {
+	t.Parallel()
 	dir := tempDir(t)
 	o := &mcpconfig.Options{Dir: dir, Home: filepath.Join(dir, "home"), Env: lookup(nil)}
 	beside := func(what string) string {
@@ -102,6 +104,7 @@ func TestImportLarge(t *testing.T) {
 // TestImportShowsNoSecret imports files full of secrets, and exports into them. No secret is
 // in an error, a note or printed output.
 func TestImportShowsNoSecret(t *testing.T) {
+	t.Parallel()
 	const secret = "s3cr3t-value"
 	dir := tempDir(t)
 	o := &mcpconfig.Options{Dir: dir, Home: filepath.Join(dir, "home"), Env: func(string) (string, bool) { return secret, true }}

@@ -98,6 +98,7 @@ func servers(t *testing.T, path string, o *mcpconfig.Options) []string {
 // Claude Code keeps its history beside its servers. Such a large file can be read in
 // place.
 func TestALargeFileOfAnotherClientIsRead(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), ".claude.json")
 	text := `{"numStartups": 3, "history": "` + strings.Repeat("-", 2<<20) + `", "mcpServers": {"a": {"type": "stdio", "command": "a"}}}`
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -8,6 +8,7 @@ import (
 )
 
 func TestWhenAServerIsConnected(t *testing.T) {
+	dir := t.TempDir()
 	for row, want := range map[string]struct {
 		lazy  *bool
 		idle  time.Duration
@@ -19,7 +20,7 @@ func TestWhenAServerIsConnected(t *testing.T) {
 		`{"command": "x", "lazy": "false", "idle": 60000}`: {new(false), time.Minute, 1},
 		`{"command": "x", "lazy": 1, "idle": "soon"}`:      {nil, 0, 2},
 	} {
-		c := readDry(t, `{"servers": {"a": `+row+`}}`)
+		c := readDry(t, dir, `{"servers": {"a": `+row+`}}`)
 		if len(c.Servers()) != 1 || len(c.Notes) != want.notes {
 			t.Fatalf("%s: %v", row, c.Notes)
 		}

@@ -94,6 +94,7 @@ func TestReadTakesANamedPipe(t *testing.T) {
 // A project's link to the user's own files, or to named files, must not change the
 // meaning of relative paths in them.
 func TestAProjectsLinkMovesNoRelativePath(t *testing.T) {
+	t.Parallel()
 	home, work, other := tempDir(t), tempDir(t), tempDir(t)
 	own, named := filepath.Join(home, ".config", "indusvx", "mcp.json"), filepath.Join(home, "mine", "mcp.json")
 	write(t, own, `{"servers": {"a": {"command": "./run.sh", "cwd": "bin", "args": ["${cmd:pwd}"]}}}`)

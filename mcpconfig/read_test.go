@@ -29,6 +29,7 @@ func readText(t *testing.T, content string) (*mcpconfig.Config, error) {
 }
 
 func TestReadSaysWhereASyntaxErrorIsAndShowsNoToken(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, content, want string }{
 		{"empty", "", `mcp.json:1:1: is empty; begin with {"servers": {"name": {"command": "…"}}}`},
 		{"blank", "\n \t\r\n", `mcp.json:1:1: is empty; begin with {"servers": {"name": {"command": "…"}}}`},
@@ -68,6 +69,7 @@ func TestReadSaysWhereASyntaxErrorIsAndShowsNoToken(t *testing.T) {
 }
 
 func TestReadTakesEveryWayToWriteText(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, content string }{
 		{"byte order mark", "\ufeff" + `{"servers": {"a": {"command": "x"}}}`},
 		{"CRLF", "{\r\n// note\r\n\"servers\": {\r\n\"a\": {\"command\": \"x\"},\r\n}\r\n}\r\n"},
@@ -88,6 +90,7 @@ func TestReadTakesEveryWayToWriteText(t *testing.T) {
 }
 
 func TestReadBoundsWhatVariablesAdd(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "mcp.json")
 	write(t, path, `{"servers": {"a": {"command": "`+strings.Repeat("${V}", 5000)+`"}, "b": {"command": "b"}}}`)
@@ -103,6 +106,7 @@ func TestReadBoundsWhatVariablesAdd(t *testing.T) {
 
 // Without bounds, a file of 1 MiB could take a minute and 600 MiB.
 func TestReadBoundsRowsAndNotes(t *testing.T) {
+	t.Parallel()
 	c, err := readText(t, `{"servers": {"a": {"command": "x", `+strings.Repeat(`"ab": 1, `, 5_000)+`"args": 1}}}`)
 	if err != nil || len(c.Rows) != 1 || len(c.Notes) != 102 {
 		t.Errorf("keys: %d notes, %v", len(c.Notes), err)
@@ -120,6 +124,7 @@ func TestReadBoundsRowsAndNotes(t *testing.T) {
 }
 
 func TestReadBoundsNestedDefaults(t *testing.T) {
+	t.Parallel()
 	c, err := readText(t, `{"servers": {"a": {"command": "`+strings.Repeat("${A:-", 100_000)+strings.Repeat("}", 100_000)+`"}}}`)
 	if err != nil || len(c.Notes) != 1 || !strings.HasSuffix(c.Notes[0].String(), "defaults are nested too deep") {
 		t.Errorf("%v, %v", c, err)
@@ -194,6 +199,7 @@ func TestSearchedNamesEveryPlace(t *testing.T) {
 // Values of variables, environments and headers are never printed. The same
 // holds for values in the user, the query or the fragment of a URL.
 func TestNothingPrintsAValue(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, ".indusvx", "mcp.json"), `{"servers": {
 		"a": {"command": "${V}x", "args": ["${V}", {"k": "s3cret"}], "env": {"A": "s3cret", "B": "${V}", "C": "s3cret${NONE}", "D": ["s3cret"]}, "cwd": "${V}"},

@@ -32,10 +32,9 @@ func fileSchema(t *testing.T) *validate.Validator {
 	return v
 }
 
-// readDry reads a text as a project's file, in an environment that has only TOKEN.
-func readDry(t *testing.T, text string) *mcpconfig.Config {
+// readDry reads a text as the file of a project in dir, in an environment that has only TOKEN.
+func readDry(t *testing.T, dir, text string) *mcpconfig.Config {
 	t.Helper()
-	dir := t.TempDir()
 	write(t, filepath.Join(dir, ".indusvx", "mcp.json"), text)
 	c, err := mcpconfig.Read(t.Context(), []string{dir}, &mcpconfig.Options{
 		Trust: true, Dry: true, Home: filepath.Join(dir, "home"), Env: lookup(map[string]string{"TOKEN": "t"}),
@@ -78,7 +77,8 @@ func TestTheSchemaKnowsTheProfiles(t *testing.T) {
 
 // A file that the reader accepts without a note is valid for editors as well.
 func TestTheSchemaTakesWhatTheReaderTakes(t *testing.T) {
-	v := fileSchema(t)
+	t.Parallel()
+	v, dir := fileSchema(t), t.TempDir()
 	cases, err := filepath.Glob("testdata/read/*.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestTheSchemaTakesWhatTheReaderTakes(t *testing.T) {
 			if !strings.HasSuffix(file.Name, ".json") {
 				continue
 			}
-			if len(readDry(t, string(file.Data)).Notes) > 0 {
+			if len(readDry(t, dir, string(file.Data)).Notes) > 0 {
 				continue
 			}
 			taken++
@@ -115,7 +115,8 @@ func TestTheSchemaTakesWhatTheReaderTakes(t *testing.T) {
 // that only the reader can check: values of variables, and the combination of two parts
 // of a row.
 func TestTheSchemaRefusesWhatTheReaderSkips(t *testing.T) {
-	v := fileSchema(t)
+	t.Parallel()
+	v, dir := fileSchema(t), t.TempDir()
 	for _, row := range []string{
 		`1`, `null`, `"text"`, `[]`, `{}`,
 		`{"command": ""}`, `{"command": "  "}`, `{"command": 1}`, `{"command": ["npx"]}`, `{"url": ""}`, `{"url": 1}`,
@@ -128,7 +129,7 @@ func TestTheSchemaRefusesWhatTheReaderSkips(t *testing.T) {
 		`{"command": "x", "tools": {"rename": ["a"]}}`, `{"command": "x", "tools": {"rename": {"a": ""}}}`, `{"command": "x", "tools": {"describe": {"a": 1}}}`,
 	} {
 		text := `{"servers": {"a": ` + row + `}}`
-		if c := readDry(t, text); len(c.Rows) != 1 || c.Rows[0].State != mcpconfig.Skipped {
+		if c := readDry(t, dir, text); len(c.Rows) != 1 || c.Rows[0].State != mcpconfig.Skipped {
 			t.Fatalf("%s is not skipped: %v", row, c.Rows)
 		}
 		if v.Validate([]byte(text)) == nil {
@@ -138,7 +139,7 @@ func TestTheSchemaRefusesWhatTheReaderSkips(t *testing.T) {
 	for _, text := range []string{
 		`{}`, `{"server": {}}`, `[]`, `{"servers": 1}`, `{"servers": {"": {"command": "x"}}}`, `{"servers": [{"command": "x"}]}`, `{"servers": [{"name": " ", "command": "x"}]}`,
 	} {
-		if len(readDry(t, text).Notes) == 0 {
+		if len(readDry(t, dir, text).Notes) == 0 {
 			t.Errorf("%s is read without a note", text)
 		}
 		if v.Validate([]byte(text)) == nil {
@@ -203,7 +204,8 @@ var choices = map[string][]string{
 // For any row made of these values, the schema accepts the row if the reader has no note
 // about it.
 func TestTheSchemaAgreesWithTheReader(t *testing.T) {
-	v := fileSchema(t)
+	t.Parallel()
+	v, dir := fileSchema(t), t.TempDir()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -215,7 +217,7 @@ func TestTheSchemaAgreesWithTheReader(t *testing.T) {
 	right := 0
 	for range 1500 {
 		text := randomFile(random, fields)
-		c := readDry(t, text)
+		c := readDry(t, dir, text)
 		quiet, fault := len(c.Notes) == 0, v.Validate([]byte(text))
 		if quiet != (fault == nil) {
 			t.Fatalf("seed %d: %s:\nthe reader: %v\nthe schema: %v", seed, text, c.Notes, fault)
@@ -295,8 +297,8 @@ func TestTheDocumentedFileIsRight(t *testing.T) {
 		t.Fatal("doc.go has no example")
 	}
 	text = "{\n" + strings.ReplaceAll(text, "//\t", "") + "}"
-	c := readDry(t, strings.NewReplacer("${GITHUB_TOKEN}", "${TOKEN}", "${SECRET}", "${TOKEN}").Replace(text))
-	if got := states(c); got != "github active\nremote disabled\nenterprise active\ninside active" || len(c.Notes) != 2 { // about remote and "auth"
+	c := readDry(t, t.TempDir(), strings.NewReplacer("${GITHUB_TOKEN}", "${TOKEN}", "${SECRET}", "${TOKEN}").Replace(text))
+	if got := states(c); got != "github active\nremote disabled\nenterprise active\ninside active" || len(c.Notes) != 6 { // about remote, "auth", "policy", "policyMode", "audit", "approvals"
 		t.Errorf("%s\n%v", got, c.Notes)
 	}
 	plain, err := hujson.Standardize([]byte(text))

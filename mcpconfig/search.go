@@ -27,8 +27,13 @@ type source struct {
 	entries  []entry
 	notes    []Note
 	views    []viewEntry
-	auth     *Auth         // nil: it has none
-	changes  *hujson.Value // the policy for all its servers; nil: none
+	auth     *Auth   // nil: it has none
+	policy   *Policy // nil: it has none
+	audit    *Audit  // nil: it has none
+
+	callApprovals *CallApprovals // nil: it has none
+
+	changes *hujson.Value // the policy for all its servers; nil: none
 }
 
 // searchResult is the outcome of a search.
@@ -158,7 +163,8 @@ func (f *searchResult) addDiscovered(path string, scope Scope, approved bool, gr
 	}
 	f.notes = append(f.notes, Note{File: path, Reason: wrong})
 	if s.isUserFile() {
-		s.auth = &Auth{File: path, Line: 1, Broken: true}
+		s.auth, s.policy = &Auth{File: path, Line: 1, Broken: true}, &Policy{File: path, Line: 1, Broken: true}
+		s.audit = &Audit{File: path, Line: 1, Broken: true}
 		f.unreadable = append(f.unreadable, s)
 	}
 }

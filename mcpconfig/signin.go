@@ -71,7 +71,7 @@ func signInConflict(grant string, has func(name string) bool) string {
 	case exchange && !(has("clientId") && has("subjectToken")):
 		return `needs "clientId" and "subjectToken" for the grant token_exchange`
 	case !exchange && (has("subjectToken") || has("subjectTokenType") || has("identityProvider")):
-		return `has what is for "grant": "token_exchange" alone`
+		return `has a field that is only for "grant": "token_exchange"`
 	case !has("issuer") && (exchange || grant == "client_credentials" && has("clientSecret")):
 		return `needs "issuer", the address of the authorization server that gets the secret, for the grant ` + grant
 	}
@@ -155,7 +155,8 @@ func (r *reading) pem(field string, v *hujson.Value) string {
 	path := r.value(field, v)
 	if r.pending[path] {
 		if r.scope == Project {
-			reason := fmt.Sprintf("%q of a project's file is written out: what ${file:…} and ${cmd:…} give may change", field)
+			reason := fmt.Sprintf(
+				"%q of a project's file is written out, because values of ${file:…} and ${cmd:…} may change", field)
 			r.skip(v.StartOffset, reason, "write the path itself")
 		}
 		return path
@@ -193,7 +194,7 @@ func (r *reading) forwarded(field string, v *hujson.Value) string {
 		r.skip(v.StartOffset, field+": "+headerNameReason(name), "")
 	case strings.EqualFold(name, "Authorization"):
 		r.skip(v.StartOffset, `"forwardHeaders" never forwards Authorization`,
-			`write "authorization": "forward" if this server takes the tokens of those who call here`)
+			`write "authorization": "forward" if this server accepts the tokens of the callers of indus`)
 	case one.Names() == nil:
 		r.skip(v.StartOffset, fmt.Sprintf("forwardHeaders: %s is never forwarded", tree.Quote(name)),
 			"it is a credential, or belongs to the connection, the body or the protocol")

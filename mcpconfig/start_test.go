@@ -28,6 +28,7 @@ func (p *project) resolve(c *mcpconfig.Config, r mcpconfig.Row) mcpconfig.Row {
 // A row of the user waits in each project from which its start would take something: code, a directory to start in, or
 // files.
 func TestAUsersRowThatTakesSomethingOfAProjectWaits(t *testing.T) {
+	t.Parallel()
 	const free, waits = mcpconfig.Active, mcpconfig.Held
 	for _, tt := range []struct {
 		row  string
@@ -217,6 +218,7 @@ func TestAFetchedDirectoryDoesNotLeadIntoAProject(t *testing.T) {
 
 // Files of the project that a row names are approved by content, at every place where a row can name them.
 func TestAnApprovalHoldsOnToFilesOfTheProject(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]string{
 		"envFile":        `{"command": "x", "envFile": "f"}`,
 		"env":            `{"command": "x", "env": {"A": "${file:f}"}}`,
@@ -292,6 +294,7 @@ func TestAFileThatAppearsLaterAsksAgain(t *testing.T) {
 // An approval of a project's row covers its resolved values: ${cmd:…} and ${file:…} in url, command, arguments and
 // directory. Approving resolves them, and another value needs a new approval.
 func TestAnApprovalPinsWhatACommandGives(t *testing.T) {
+	t.Parallel()
 	for name, row := range map[string]string{
 		"url":               `{"url": "https://${cmd:echo run >> ran; cat ../f}/mcp"}`,
 		"command":           `{"command": "${cmd:echo run >> ran; cat ../f}"}`,

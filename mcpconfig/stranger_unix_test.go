@@ -198,6 +198,7 @@ func TestReadDoesNotWaitForAPipeBeyondItsContext(t *testing.T) {
 }
 
 func TestAReadingFetchesSoMuchAndNoMore(t *testing.T) {
+	t.Parallel()
 	dir := tempDir(t)
 	path := filepath.Join(dir, "mcp.json")
 	var args []string
@@ -220,6 +221,7 @@ func TestAReadingFetchesSoMuchAndNoMore(t *testing.T) {
 // A command that leaves its group and holds its output open must not delay the
 // reading.
 func TestACommandThatGetsAwayHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
 	p := pipe(t)
 	pids := make(chan string, 1)
 	go func() { pids <- told(t, p) }()

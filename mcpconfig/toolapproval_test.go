@@ -13,6 +13,7 @@ import (
 // TestToolsAreApproved approves tools from several goroutines, each under its project and
 // name, and revokes them.
 func TestToolsAreApproved(t *testing.T) {
+	t.Parallel()
 	o := &mcpconfig.Options{State: filepath.Join(t.TempDir(), "state")}
 	list := func() (got []string) {
 		t.Helper()

@@ -163,5 +163,5 @@ func CheckPrivate(path string) error {
 }
 
 func (s Store[T]) damaged(reason string) error {
-	return fmt.Errorf("%s: %s, so nothing in it counts; mend it, or remove it and approve again", s.Path(), reason)
+	return fmt.Errorf("%s: %s, so it is ignored; correct it, or remove it and approve again", s.Path(), reason)
 }

@@ -136,7 +136,7 @@ func (m *merge) checked(text []byte) ([]byte, error) {
 		}
 	}
 	if !isWithin(&m.doc.Root, &doc.Root) {
-		return nil, errors.New("the server cannot be added without changing what is there")
+		return nil, errors.New("the server cannot be added without changing other entries")
 	}
 	return text, nil
 }

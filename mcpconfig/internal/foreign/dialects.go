@@ -10,13 +10,13 @@ import (
 
 // These texts explain a key that is not taken over, if several clients have it.
 const (
-	noOAuth     = "indus signs in with OAuth alone, where the server says it wants that (indus mcp login)"
-	noResource  = "indus takes what the server says it is"
+	noOAuth     = "indus signs in only with OAuth, if the server requires it (indus mcp login)"
+	noResource  = "indus uses the value from the server"
 	noSecret    = "indus proves itself where it has a secret"
 	noOwnTokens = "indus keeps and renews its tokens itself"
 	noApprove   = "indus does not ask before a tool is called"
 	noSandbox   = "the server runs without the client's sandbox"
-	noTrust     = "it says what that client asks its user, and indus does not ask"
+	noTrust     = "it lists questions of that client, and indus does not ask them"
 	noRemote    = "indus starts the server where it runs itself"
 )
 
@@ -53,7 +53,7 @@ func allDialects() []*dialect {
 			name: "claude-code", title: "Claude Code", files: "./.mcp.json ~/.claude.json|CLAUDE_CONFIG_DIR",
 			kind: "type", http: "http",
 			timeouts:       []timeout{{"timeout", inMillis, []string{"call"}}},
-			withoutMeaning: map[string]string{`put the header into "headers", as "${cmd:…}"`: "headersHelper"},
+			withoutMeaning: map[string]string{`write the header into "headers", as "${cmd:…}"`: "headersHelper"},
 			ignored:        "description alwaysLoad",
 			vars:           []string{"${VAR:-default}"},
 			sections:       claudeProject, before: remarkOtherProjects, // with the project's own servers, which go first
@@ -101,8 +101,8 @@ func allDialects() []*dialect {
 			timeouts:   []timeout{{"connectionTimeout", inMillis, []string{"connect"}}},
 			extraRules: map[string]rule{"requestOptions": continueOptions, "transport": continueTransport},
 			withoutMeaning: map[string]string{
-				`put it into "headers", as "Authorization": "Bearer ${NAME}"`: "apiKey",
-				"it says where that client found the server":                  "sourceFile",
+				`write it into "headers", as "Authorization": "Bearer ${NAME}"`: "apiKey",
+				"it records where that client found the server":                 "sourceFile",
 			},
 			ignored: "faviconUrl",
 			vars:    []string{"${{ secrets.VAR }}"},
@@ -214,9 +214,9 @@ func allDialects() []*dialect {
 			kind: "type", stdio: "stdio", http: "http",
 			withoutMeaning: map[string]string{
 				noSandbox: "sandboxEnabled sandbox",
-				"indus neither watches nor debugs a server":  "dev",
-				"it says where that client found the server": "gallery",
-				"it says what that client installed":         "version",
+				"indus neither watches nor debugs a server":     "dev",
+				"it records where that client found the server": "gallery",
+				"it records what that client installed":         "version",
 			},
 			vars: []string{"${input:ID}", "${env:VAR}", "${userHome}", "${config:…}"}, optional: true,
 			before: readInputs, after: refuseSockets,

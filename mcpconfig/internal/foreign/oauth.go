@@ -33,7 +33,7 @@ func asOAuth(m *serverRow, key string, v *hujson.Value) {
 	case '{':
 		if off := tree.At(v, "enabled"); tree.Has(off, 'f') { // Gemini CLI still signs in if the server requires it
 			m.remark(off.StartOffset, fmt.Sprintf("%q is not taken over: indus signs in where the server wants it",
-				key+".enabled"), `write "oauth": false if nobody shall`)
+				key+".enabled"), `write "oauth": false to prevent it`)
 		}
 		m.applyRules(v, oauthKeys(), func(name string) string {
 			return tree.Quote(key+"."+name) + " is not taken over: indus finds out from the server where and how to sign in"

@@ -250,7 +250,8 @@ func asHandOn(m *serverRow, key string, v *hujson.Value) {
 		return
 	}
 	if m.place.Moving && !m.keepsSecrets && len(v.Value.(*hujson.Array).Elements) > 0 {
-		m.remark(v.StartOffset, fmt.Sprintf("%q hands on what is set; indus skips the server where one of them is not", key),
+		m.remark(v.StartOffset, fmt.Sprintf(
+			"%q passes on variables that are set; indus skips the server if one of them is not", key),
 			"write ${NAME:-} in env where nothing will do")
 	}
 	for _, e := range tree.Elements(v) {
@@ -453,7 +454,7 @@ func (m *serverRow) convert(where, s string, offset int) string {
 	}
 	out, ok := nativeText(parts)
 	if !ok {
-		m.fail(offset, where+" has a variable that indus cannot write", `put the whole value into one variable: "${NAME}"`)
+		m.fail(offset, where+" has a variable that indus cannot write", `write the whole value as one variable: "${NAME}"`)
 	}
 	return out
 }

@@ -66,7 +66,7 @@ func geminiLists(r *reading) {
 	}
 }
 
-const denyHint = `put them into "tools": {"deny": […]} of their server`
+const denyHint = `write them into "tools": {"deny": […]} of their server`
 
 // patterns reads a list of names. In Qwen Code they may have "*" and "?". It returns false if there is no list.
 func (r *reading) patterns(name string) (match func(id string) bool, present bool) {
@@ -137,7 +137,7 @@ func zedSource(m *serverRow, _ string, v *hujson.Value) {
 
 // zedSettings reads settings of an extension, which has no command of its own.
 func zedSettings(m *serverRow, key string, v *hujson.Value) {
-	notImported("they are those of an extension of Zed")(m, key, v)
+	notImported("they belong to an extension of Zed")(m, key, v)
 	if m.fields["source"] == nil {
 		m.extension(m.offset)
 	}

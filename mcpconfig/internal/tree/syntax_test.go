@@ -69,7 +69,7 @@ func TestYAML(t *testing.T) {
 		"a: |\n  x\n  y\nb: >\n  x\n  y":           `{"a":"x\ny\n","b":"x y"}`,
 		"\ufeffa: é\r\nb: 2\r\n":                   `{"a":"é","b":2}`,
 		"a: 1\na: 2":                               `2:1: the name "a" is defined twice`,
-		"a: &x [*x]":                               `1:8: has an alias that stands for what it is in`,
+		"a: &x [*x]":                               `1:8: has an alias that contains itself`,
 		"a: *s3cret":                               `1:1: has an alias (*…) without its anchor (&…)`,
 		"a: 1\n---\nb: 2":                          `2:1: holds more than one document`,
 		"a: [s3cret":                               `1:1: is not valid YAML from about this line on`,

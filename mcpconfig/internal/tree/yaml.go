@@ -56,9 +56,9 @@ func (d *Doc) yamlSyntax(err error) *Note {
 		line = 1
 	}
 	reason := "is not valid YAML from about this line on"
-	hint := "look at the indentation, and put text with : # { [ & * in quotes"
+	hint := "check the indentation, and quote text with : # { [ & *"
 	if strings.Contains(err.Error(), "unknown anchor") {
-		reason, hint = "has an alias (*…) without its anchor (&…)", `put text that begins with "*" in quotes`
+		reason, hint = "has an alias (*…) without its anchor (&…)", `quote text that begins with "*"`
 	}
 	return &Note{d.lineStarts[min(max(line, 1), len(d.lineStarts))-1], reason, hint}
 }
@@ -100,7 +100,7 @@ func (n *nodes) value(node *yaml.Node, depth int) hujson.Value {
 		return n.value(node.Content[0], depth)
 	case yaml.AliasNode:
 		if n.expanding[node.Alias] {
-			return n.fail(node, "has an alias that stands for what it is in", "")
+			return n.fail(node, "has an alias that contains itself", "")
 		}
 		out := n.value(node.Alias, depth)
 		out.StartOffset = v.StartOffset

@@ -1,0 +1,109 @@
+package mcpconfig
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/interop"
+)
+
+// CallApprovals holds how calls to indus serve wait for a person: the member "approvals" of a file.
+type CallApprovals struct {
+	// Expire is how long a call waits, and then how long the decision is good. 0 means the default.
+	Expire time.Duration
+	// Webhook is the URL that is notified of approvals, and Secret its signing secret (whsec_ and base64). If Webhook is
+	// "", there is none.
+	Webhook string
+	Secret  interop.Secret
+	// File and Line are the position of "approvals".
+	File string
+	Line int
+	// Broken is set if "approvals" cannot be read. A note has the reason.
+	Broken bool
+}
+
+// readApprovals reads the member "approvals".
+func (f *configFile) readApprovals(m *hujson.ObjectMember) {
+	if f.scope == Project || !f.approved { // the webhook gets the arguments of calls
+		f.note(m.Name.StartOffset, `"approvals" is not heeded: a project's file does not say how calls are approved`,
+			"write it into a file of your own, or name this one with --mcp")
+		return
+	}
+	r := f.newReading("approvals cannot be used: ", m.Name.StartOffset)
+	if f.callApprovals != nil {
+		r.skip(r.offset, "it stands twice", "remove one of the two")
+	}
+	out := &CallApprovals{File: f.path}
+	out.Line, _ = f.doc.Position(r.offset)
+	r.object("approvals", &m.Value, true,
+		member{"expire", storeIn(&out.Expire, r.age)},
+		member{"webhook", func(field string, v *hujson.Value) {
+			r.object(field, v, true,
+				member{"url", storeIn(&out.Webhook, r.webhookURL)},
+				member{"secret", storeIn(&out.Secret, r.webhookSecret)},
+			)
+			if r.State != Skipped && (out.Webhook == "" || out.Secret == interop.Secret{}) {
+				r.skip(v.StartOffset, "the webhook needs \"url\" and \"secret\"", "")
+			}
+		}},
+	)
+	if len(r.fetches) > 0 {
+		r.skip(r.offset, "${file:…} and ${cmd:…} are not read here", "take a variable, ${NAME}")
+	}
+	out.Broken = r.State == Skipped
+	f.callApprovals = out
+}
+
+// webhookURL reads an https URL. An http URL is for this machine only, because requests have arguments of calls.
+func (r *reading) webhookURL(field string, v *hujson.Value) string {
+	text := r.value(field, v)
+	u, err := url.Parse(text)
+	ok := err == nil && u.Host != "" && u.User == nil
+	if ok && u.Scheme == "http" {
+		ip := net.ParseIP(u.Hostname())
+		ok = u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	} else {
+		ok = ok && u.Scheme == "https"
+	}
+	if !ok && r.State != Skipped {
+		r.skip(v.StartOffset, fmt.Sprintf("%q is no https URL", field), "http is for this machine only; leave out a login")
+	}
+	return text
+}
+
+// webhookSecret reads a signing secret of Standard Webhooks: whsec_ and the base64 of 24 to 64 bytes.
+func (r *reading) webhookSecret(field string, v *hujson.Value) interop.Secret {
+	text := r.secret(field, v)
+	encoded, ok := strings.CutPrefix(text.Reveal(), "whsec_")
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	if (!ok || err != nil || len(key) < 24 || len(key) > 64) && r.State != Skipped {
+		r.skip(v.StartOffset, fmt.Sprintf("%q is no signing secret", field),
+			"write whsec_ and the base64 of 24 to 64 random bytes, in a variable")
+	}
+	return text
+}
+
+// resolveApprovals returns the "approvals" of the file with the highest precedence. It is nil if no file has it.
+func resolveApprovals(sources []*source) *CallApprovals {
+	sources = slices.DeleteFunc(slices.Clone(sources), func(s *source) bool { return s.callApprovals == nil })
+	if len(sources) == 0 {
+		return nil
+	}
+	first := slices.MaxFunc(sources, func(a, b *source) int { return a.group - b.group })
+	for _, s := range sources {
+		if s != first && !s.callApprovals.Broken {
+			s.notes = append(s.notes, Note{
+				File: s.path, Line: s.callApprovals.Line, Column: 1, Hint: "remove one of the two",
+				Reason: fmt.Sprintf("approvals: those at %s:%d take precedence", first.path, first.callApprovals.Line),
+			})
+		}
+	}
+	return first.callApprovals
+}

@@ -1,0 +1,105 @@
+package mcpconfig
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
+)
+
+// Policy names the policies of indus serve: the members "policy" and "policyMode" of a file.
+type Policy struct {
+	// Path is a file of Cedar policies, or a directory of them. It is absolute if the path of the configuration is.
+	Path string
+	// Report is set if the policies are evaluated and nothing is denied ("policyMode": "report").
+	Report bool
+	// File and Line are the position of "policy".
+	File string
+	Line int
+	// Broken is set if "policy" cannot be read, or if a file of the user that may have it cannot be read. Then no
+	// request may be served. A note has the reason.
+	Broken bool
+}
+
+// Equal reports whether a and b have the same settings. File and Line do not count.
+func (a *Policy) Equal(b *Policy) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Path == b.Path && a.Report == b.Report && a.Broken == b.Broken
+}
+
+// readPolicy reads the members "policy" and "policyMode". A mistake in them is more than a note: without the policies,
+// every caller could do everything.
+func (f *configFile) readPolicy(name string, m *hujson.ObjectMember) {
+	if f.scope == Project || !f.approved { // a cloned repository must not replace or loosen the policies
+		f.note(m.Name.StartOffset, fmt.Sprintf("%q is not heeded: a project's file does not say what callers may do", name),
+			"write it into a file of your own, or name this one with --mcp")
+		return
+	}
+	if f.policy == nil {
+		f.policy = &Policy{File: f.path}
+		f.policy.Line, _ = f.doc.Position(m.Name.StartOffset)
+	}
+	r := f.newReading("policy cannot be used: ", m.Name.StartOffset)
+	switch {
+	case name == "policyMode" && f.policyMode || name == "policy" && f.policy.Path != "":
+		r.skip(m.Name.StartOffset, name+" stands twice", "remove one of the two")
+	case name == "policyMode":
+		f.policyMode = true
+		f.policy.Report = r.oneOf("enforce", "report")(name, &m.Value) == "report"
+	default:
+		path := r.tilde(r.value(name, &m.Value))
+		if len(r.fetches) > 0 {
+			r.skip(m.Name.StartOffset, "${file:…} and ${cmd:…} are not read here", "take a variable, ${NAME}")
+		}
+		if path != "" && !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(f.path), path)
+		}
+		f.policy.Path = path
+	}
+	f.policy.Broken = f.policy.Broken || r.State == Skipped
+}
+
+// checkPolicy reports a misspelt "policy", and a "policyMode" without a policy.
+func (f *configFile) checkPolicy(misspelt *hujson.ObjectMember) {
+	switch {
+	case misspelt != nil && (f.policy == nil || f.policy.Path == "") && f.scope != Project && f.approved:
+		at := misspelt.Name.StartOffset
+		f.policy = &Policy{File: f.path, Broken: true}
+		f.policy.Line, _ = f.doc.Position(at)
+		f.note(at, "policy cannot be used: unknown key "+tree.Quote(tree.Text(misspelt.Name)),
+			`write "policy", or remove it`)
+	case f.policy != nil && f.policy.Path == "" && !f.policy.Broken:
+		f.policy.Broken = true
+		f.notes = append(f.notes, Note{File: f.path, Line: f.policy.Line, Column: 1,
+			Reason: `policy cannot be used: "policyMode" stands without "policy"`, Hint: `add "policy", or remove it`})
+	}
+}
+
+// resolvePolicy returns the policy that counts: the policy of the file with the highest precedence. It is nil if no
+// file has one.
+func resolvePolicy(sources []*source) *Policy {
+	var of []*source
+	for _, s := range sources {
+		if s.policy != nil {
+			of = append(of, s)
+		}
+	}
+	if of == nil {
+		return nil
+	}
+	first := slices.MaxFunc(of, func(a, b *source) int { return a.group - b.group })
+	for _, s := range of {
+		if s != first && !s.policy.Broken { // a broken one has a better note already
+			s.notes = append(s.notes, Note{
+				File: s.path, Line: s.policy.Line, Column: 1, Hint: "remove one of the two",
+				Reason: fmt.Sprintf("policy: the policy at %s:%d takes precedence", first.path, first.policy.Line),
+			})
+		}
+	}
+	return first.policy
+}
