@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// approveTerminal is indus mcp approve on a terminal, in a project with a configuration file: its output and its
-// keyboard.
+// approveTerminal is a command that asks for approval on a terminal: its output and its keyboard.
 type approveTerminal struct {
 	*program
 	seen *transcript
@@ -28,6 +27,12 @@ func startApprove(t *testing.T, project string) *approveTerminal {
 	if err := os.WriteFile(file, []byte(project), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return startOnTerminal(t, dir, "mcp", "approve")
+}
+
+// startOnTerminal starts a command on a terminal, in a directory that is also its home.
+func startOnTerminal(t *testing.T, dir string, args ...string) *approveTerminal {
+	t.Helper()
 	keys, tty := openTerminal(t, 80, 24)
 	seen := &transcript{}
 	read := make(chan struct{})
@@ -40,7 +45,7 @@ func startApprove(t *testing.T, project string) *approveTerminal {
 		<-read
 		keys.Close()
 	})
-	cmd := projectCommand(dir, "mcp", "approve")
+	cmd := projectCommand(dir, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	p := &program{t: t, cmd: cmd, done: make(chan struct{})}
 	if err := cmd.Start(); err != nil {

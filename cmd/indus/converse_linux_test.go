@@ -59,7 +59,7 @@ func openWindow(t *testing.T, model *modelserver.Server, servers any, args ...st
 		t.Fatal(err)
 	}
 	w.program = launchOn(t, cmd, w.tty)
-	w.waitFor(`Ctrl-D leaves\r\n`)
+	w.waitFor(`Ctrl-D exits\r\n`)
 	w.waitFor(atPrompt)
 	return w
 }

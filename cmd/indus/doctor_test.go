@@ -68,12 +68,12 @@ func TestTheDoctorKnowsWhatIsWrongWithTLS(t *testing.T) {
 	}))
 	defer hangUp.Close()
 	for _, c := range []struct{ name, url, step, try string }{
-		{"unknown authority", secure.URL, "tls", "who signed the certificate is not known here: "},
-		{"plain HTTP where TLS is expected", strings.Replace(plain.URL, "http:", "https:", 1), "tls", "it does not speak TLS there: write http:// in place of https://"},
-		{"TLS where plain HTTP is expected", strings.Replace(secure.URL, "https:", "http:", 1), "handshake", "it speaks TLS there: write https:// in place of http://"},
-		{"a web page", plain.URL + "/docs", "handshake", "there is no MCP at this path: it is often /mcp"},
-		{"a redirect", moved.URL, "handshake", "the server is elsewhere: write the URL that it redirects to"},
-		{"somebody who hangs up", hangUp.URL, "handshake", "it hangs up when it is asked: "},
+		{"unknown authority", secure.URL, "tls", "an unknown authority signed the certificate: "},
+		{"plain HTTP where TLS is expected", strings.Replace(plain.URL, "http:", "https:", 1), "tls", "the server does not use TLS at this address: replace https:// with http://"},
+		{"TLS where plain HTTP is expected", strings.Replace(secure.URL, "https:", "http:", 1), "handshake", "the server expects TLS: replace http:// with https://"},
+		{"a web page", plain.URL + "/docs", "handshake", "there is no MCP server at this path: the usual paths are /mcp"},
+		{"a redirect", moved.URL, "handshake", "the server has moved: write the URL that it redirects to"},
+		{"a server that closes the connection", hangUp.URL, "handshake", "the server closes the connection without a reply: "},
 	} {
 		said, code := runDoctor(t, fmt.Sprintf(`{"url":%q}`, c.url))
 		want := regexp.MustCompile(`(?m)^  FAIL  ` + c.step + ` .*\n        try: ` + regexp.QuoteMeta(c.try))

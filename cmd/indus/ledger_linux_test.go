@@ -79,7 +79,7 @@ func TestServingGoesBeforeTheLedger(t *testing.T) {
 				t.Fatal(err)
 			}
 			return []string{"--ledger", path}
-		}, `no ledger is kept: .*held\.jsonl: another process holds it`},
+		}, `no ledger is kept: .*held\.jsonl: another process keeps it locked`},
 		"its directory goes": {func(t *testing.T, dir string) []string {
 			return []string{"--ledger", filepath.Join(dir, "state", "ledger.jsonl")}
 		}, `the ledger cannot be written, and serving goes on: `},
@@ -125,7 +125,7 @@ func TestNothingIsLetInWithoutALedger(t *testing.T) {
 		"--changes", "hold", "--ledger", filepath.Join(os.DevNull, "indus", "ledger.jsonl"))
 	p := launch(t, cmd)
 	url := p.waitFor(&p.err, `serving at (\S+)\n`)
-	p.waitFor(&p.err, `no ledger is kept: .*not a directory; with --changes hold every tool is kept back, until `)
+	p.waitFor(&p.err, `no ledger is kept: .*not a directory; with --changes hold every tool is held back, until `)
 	p.waitFor(&p.err, `shelf: ready`)
 	if err := callError(t.Context(), dial(t, url), "shelf__echo", map[string]any{"message": "hi"}); err == nil {
 		t.Error("a tool is live of which nobody knows what it was")

@@ -4,11 +4,14 @@ package main
 import (
 	"slices"
 
+	"github.com/indusagi/indus/cmd/indus/internal/approvals"
+	"github.com/indusagi/indus/cmd/indus/internal/audit"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/doctor"
 	"github.com/indusagi/indus/cmd/indus/internal/history"
 	"github.com/indusagi/indus/cmd/indus/internal/keys"
 	"github.com/indusagi/indus/cmd/indus/internal/op"
+	"github.com/indusagi/indus/cmd/indus/internal/policies"
 	"github.com/indusagi/indus/cmd/indus/internal/serve"
 	"github.com/indusagi/indus/cmd/indus/internal/servers"
 	"github.com/indusagi/indus/cmd/indus/internal/session"
@@ -20,5 +23,8 @@ func main() { command.Main(tree) }
 
 func tree(s show.Streams) command.Commands {
 	mcp := append(slices.Concat(servers.Commands(s), tools.Commands(s), history.Commands(s)), doctor.New(s))
-	return command.Commands{Session: session.Add, MCP: mcp, Own: command.List{serve.New(s), keys.New(s), op.New(s)}}
+	own := command.List{
+		serve.New(s), keys.New(s), policies.New(s), approvals.New(s), audit.New(s), op.New(s),
+	}
+	return command.Commands{Session: session.Add, MCP: mcp, Own: own}
 }

@@ -212,7 +212,7 @@ func TestTheLedgerTellsTheStory(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Send("change")
-	p.waitFor(&p.err, `shelf__echo is not what it was when it was approved: description; it is live all the same`)
+	p.waitFor(&p.err, `shelf__echo has changed since it was approved: description; it is live all the same`)
 	wantLive(t, log, "indus serve at ", cs)
 
 	more := fixture.New(t)

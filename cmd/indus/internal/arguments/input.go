@@ -20,7 +20,7 @@ const Help = `Arguments:
   {…}          a whole JSON object
   @file        a whole JSON object from a file
   -            a whole JSON object from stdin
-  Keys that are given one by one replace those of a whole object.`
+  Keys given one by one replace the same keys of a whole object.`
 
 // Input holds the typed arguments of a call, before the schema of the tool is known.
 type Input struct {

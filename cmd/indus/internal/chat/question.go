@@ -140,7 +140,8 @@ func (t *Terminal) Ask(ctx context.Context, a agent.Ask, always string) (agent.V
 		case errors.Is(err, lineedit.ErrEscape):
 			return agent.Refuse, nil
 		case reason != "":
-			return verdict, agent.Refusal(fmt.Sprintf("the user refused this call, and says: %q. Do not repeat the same call",
+			return verdict, agent.Refusal(fmt.Sprintf(
+				"the user refused this call, with the reason: %q. Do not repeat the same call",
 				reason))
 		}
 		return verdict, err

@@ -360,8 +360,8 @@ func TestQuestionsShowEverything(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	for keys, want := range map[string]string{
 		"n\r": "", "\x1b": "",
-		"n  use pnpm \r": `the user refused this call, and says: "use pnpm". Do not repeat the same call`,
-		"y maybe\rno \r": "", "no \x1b[2Jevil\r": `the user refused this call, and says: "evil". Do not repeat the same call`,
+		"n  use pnpm \r": `the user refused this call, with the reason: "use pnpm". Do not repeat the same call`,
+		"y maybe\rno \r": "", "no \x1b[2Jevil\r": `the user refused this call, with the reason: "evil". Do not repeat the same call`,
 	} {
 		bubble(t, 60, 20, func(y *talk) {
 			verdict, err := y.asked(askOf("", "bash", `{"command":"npm i"}`), "",

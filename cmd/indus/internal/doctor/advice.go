@@ -27,9 +27,10 @@ func (x *examination) advice() string {
 			return advice
 		}
 	} else if late && !x.tcp.ended {
-		return fmt.Sprint(x.Server.Transport) + " does not answer at all: check the host, a VPN, a firewall"
+		return fmt.Sprint(x.Server.Transport) + " does not answer at all: check the host, the VPN and the firewall"
 	} else if late && !connected {
-		return `it takes the connection and does not answer: is that an MCP server? A slow one needs a longer "timeout"`
+		return `the server accepts the connection and does not answer: is it an MCP server? A slow ` +
+			`server needs a longer "timeout"`
 	}
 	if fault, ok := errors.AsType[*interop.Fault](x.failed); ok {
 		return fault.Advice()
@@ -56,18 +57,17 @@ func (x *examination) processAdvice(late bool) string {
 		return ""
 	case served != "":
 		return fmt.Sprintf(
-			`it seems to serve HTTP: start it yourself and configure "url": %q, or find the argument that makes it `+
-				`speak over stdio`, served)
+			`it seems to serve HTTP: start it yourself and configure "url": %q, or find the argument for stdio`, served)
 	case late && regexp.MustCompile(`answers no request: [a-z]`).MatchString(x.failed.Error()):
 		// The fault describes the output.
 		return "" // its fault has more details
 	case late && x.noiseCount > 0:
-		return "what it prints on stdout is no MCP: logs belong on stderr; is this the command of the server itself, and " +
-			"does it speak over stdio?"
+		return "the output on stdout is not MCP: logs belong on stderr; does this command start the server itself, " +
+			"over stdio?"
 	case late && fetches:
 		return `the first start may download: run the command by hand once, or raise "timeout"`
 	case late:
-		return `it runs and says nothing: does it speak MCP over stdio, and not over HTTP? A slow one needs a ` +
+		return `the server runs and sends nothing: does it use stdio, and not HTTP? A slow server needs a ` +
 			`longer "timeout"`
 	}
 	return ""
@@ -97,7 +97,7 @@ func (x *examination) missingVariable() string {
 			case set:
 				return adviseVariable(name)
 			case asksFor.MatchString(line):
-				return fmt.Sprintf(`it asks for the variable %s: give it in "env", such as "env": {"%s": "${%s}"}, and set it`,
+				return fmt.Sprintf(`the server needs the variable %s: set it, and pass it on: "env": {"%s": "${%s}"}`,
 					name, name, name)
 			}
 		}
@@ -156,17 +156,17 @@ func (l *lookup) advice() string {
 		return "there is no such file: is the path right, and the server installed?" +
 			command.DidYouMean(filepath.Base(path), fileNames(filepath.Dir(path)))
 	case strings.Contains(name, " "):
-		return `the command holds spaces: put the program alone in "command", and each argument in "args"`
+		return `the command has spaces: write only the program in "command", and each argument in "args"`
 	}
 	if found := findOutsidePath(name); found != "" {
 		return fmt.Sprintf(
-			`it is at %s, which is not in the PATH of indus: write that path in "command", and where it calls others beside `+
-				`it "env": {"PATH": "%s:${PATH}"}`,
+			`it is at %s, which is not in the PATH of indus: write that path in "command", and if it calls other `+
+				`programs there, "env": {"PATH": "%s:${PATH}"}`,
 			found, filepath.Dir(found))
 	}
 	install := softwareOf[name]
 	if install != "" {
-		install = "install " + install + `; where it is installed, write its whole path in "command"`
+		install = "install " + install + `; if it is installed, write its full path in "command"`
 	}
 	var programs []string
 	for _, dir := range filepath.SplitList(l.SearchPath()) {
@@ -260,9 +260,9 @@ func prefetch(t interop.Stdio) string {
 	case "":
 		return ""
 	case "docker", "podman":
-		return "fetch the image beforehand: " + name + " pull"
+		return "download the image before: " + name + " pull"
 	default:
-		return "install the server for good and name its own command: " + name +
-			" looks it up, and may fetch it, at each start"
+		return "install the server and use its own command: " + name +
+			" looks it up, and may download it, at each start"
 	}
 }

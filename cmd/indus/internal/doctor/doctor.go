@@ -39,9 +39,9 @@ func New(s show.Streams) *cobra.Command {
 }
 
 const doctorHelp = `Examine every configured server, or the named ones: each step from the
-configuration to its tools, with the time that it took. Where a step fails, it
-says why, shows what the server said last on stderr, and says in a sentence what
-to do. A "note" works and could be better.
+configuration to its tools, with the time that it took. If a step fails, the
+reason, the last lines of the server's stderr and a remedy are shown. A "note" marks
+something that works but could be better.
 
 Servers that may not start are listed with the reason, and are no failure unless
 something is wrong with them. Nothing of them is run. The others are started all
@@ -52,15 +52,15 @@ Usage:
 
 The steps:
   path           directories of PATH in the project, where only its own servers look
-  configuration  where the entry is, and what is odd about it
+  configuration  the file and line of the entry, and its oddities
   approval       why it may start
   command        the program, in the PATH that the server gets
   start          its process
   dns, tcp, tls  of a server at a URL
   handshake      the era and the revision of MCP that it speaks
   list           its tools
-  rules          those of "tools" that concern no tool
-  schemas        whether all of them could be mounted; indus mcp lint says more
+  rules          entries of "tools" that match no tool
+  schemas        whether all tools could be mounted; indus mcp lint has the details
   timeouts       how long each step may take
 
 A session:

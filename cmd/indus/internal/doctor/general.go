@@ -124,15 +124,15 @@ func ledgerStep(ctx context.Context, path string) step {
 	case err != nil:
 		return failedStep("ledger", err.Error(), "make it readable, or move it away if it is no ledger")
 	case !exists && command.WasRemoved(path):
-		return failedStep("ledger", path+" was removed, and with it what was approved",
-			"put it back, or begin anew: indus serve")
+		return failedStep("ledger", path+" was removed, and its approvals with it",
+			"restore it, or begin a new one: indus serve")
 	case !exists:
 		return okStep("ledger", "none yet")
 	}
 	at := time.Now()
 	file, err := command.OpenLedger(ctx, path, command.HeldWait, nil)
 	if err != nil {
-		return failedStep("ledger", err.Error(), "make it readable and writable, and end the process that holds it")
+		return failedStep("ledger", err.Error(), "make it readable and writable, and end the process that locks it")
 	}
 	report, err := file.Verify(ctx)
 	switch {
@@ -140,12 +140,12 @@ func ledgerStep(ctx context.Context, path string) step {
 		return failedStep("ledger", err.Error(), "make it readable")
 	case len(report.Damage) > 0 && !slices.ContainsFunc(report.Damage, isAltered):
 		return noteStep("ledger", path+": "+report.Damage[0].Why,
-			"see which tools wait since then: indus mcp accept").withDuration(time.Since(at))
+			"see which tools have waited since then: indus mcp accept").withDuration(time.Since(at))
 	case len(report.Damage) > 0:
 		return failedStep("ledger",
 			fmt.Sprintf("%s is not as it was written in %s, first: %s", path, show.Count(len(report.Damage), "place"),
 				report.Damage[0]),
-			"indus mcp verify shows them all; move the file away to begin anew, and what was approved is asked for again",
+			"indus mcp verify shows them all; move the file away to begin a new one; tools then need approval again",
 		).withDuration(time.Since(at))
 	}
 	return okStep("ledger", path+": "+show.Count(report.Entries, "line")+", as written").withDuration(time.Since(at))

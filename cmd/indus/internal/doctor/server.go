@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/schema"
@@ -296,9 +297,8 @@ func (x *examination) timeoutSteps() []step {
 }
 
 const (
-	maxReasons    = 3    // more are only counted
-	bytesPerToken = 4    // roughly, for English and JSON
-	heavyTools    = 8000 // tokens of one server's tools; above, the report has advice
+	maxReasons = 3    // more are only counted
+	heavyTools = 8000 // tokens of one server's tools; above, the report has advice
 )
 
 // toolSteps returns all steps on the tools of a server that listed them.
@@ -331,14 +331,14 @@ func (d *doctor) toolSteps(x *examination) []step {
 	if denied > 0 {
 		list.Detail += fmt.Sprintf(", and %d that \"tools\" leaves out", denied)
 	}
-	switch tokens := x.bytes / bytesPerToken; {
+	switch tokens := x.bytes / text.BytesPerToken; {
 	case own == 0 && denied > 0:
 		list.Advice = `all of them are left out: change "allow" and "deny" in "tools"`
 	case own == 0 && len(rejected) == 0:
 		list.Advice = "it has no tools for indus to bring in: does it need an argument, a key or a permission for them?"
 	case tokens > heavyTools:
 		list.Advice = fmt.Sprintf(
-			`a model reads about %d tokens of them in each request: choose those it needs with "tools": {"allow": […]}`, tokens)
+			`a model reads about %d tokens of them per request: select the needed tools with "tools": {"allow": […]}`, tokens)
 	}
 	steps := []step{list}
 	if rules != nil {
@@ -376,12 +376,12 @@ func (d *doctor) sharedSteps() []step {
 		return nil
 	}
 	s := okStep("tools",
-		fmt.Sprintf("%s for a model, of about %d tokens", show.Count(len(all), "tool"), size/bytesPerToken))
+		fmt.Sprintf("%s for a model, of about %d tokens", show.Count(len(all), "tool"), size/text.BytesPerToken))
 	if found := schema.CheckCount(len(all), schema.Universal); found != nil {
 		s.Detail += "; " + found[0].Message
 		s.Advice = `choose with "tools": {"allow": […]}, or disable servers that are not needed`
 	} else if few := schema.Universal.Rules().Tool.FewTools; few > 0 && len(all) > 2*few {
-		s.Advice = fmt.Sprintf(`models choose best among %d or so: leave out what is not needed with "tools": {"allow": […]}`,
+		s.Advice = fmt.Sprintf(`models work best with about %d tools: select the needed tools with "tools": {"allow": […]}`,
 			few)
 	}
 	return []step{s}

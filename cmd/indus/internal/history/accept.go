@@ -25,23 +25,23 @@ type acceptFlags struct {
 func newAccept(s show.Streams) *cobra.Command {
 	var f acceptFlags
 	cmd := command.New(s, f.run, cobra.Command{
-		Use: "accept [SERVER|TOOL]...", Short: "Look at tools that changed or are new, and approve them as they are now",
+		Use: "accept [SERVER|TOOL]...", Short: "Show tools that changed or are new, and approve them",
 		Long: acceptHelp, ValidArgsFunction: command.Complete(math.MaxInt, func(ctx context.Context) []string {
 			entries, _ := f.Entries(ctx)
 			return show.Names(changedTools(entries), func(o changedTool) string { return o.Version })
 		}),
 	})
-	cmd.Flags().BoolVar(&f.all, "all", false, "approve all that would be listed")
+	cmd.Flags().BoolVar(&f.all, "all", false, "approve all listed tools")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines, an object a tool")
 	f.Add(cmd)
 	return cmd
 }
 
-const acceptHelp = `Look at tools that changed after they were approved, and at tools that are new on a
-server, and approve them as they are now. The first list of tools that a server
-serves is approved. Later changes may be an attack: read the words that changed.
+const acceptHelp = `Show tools that changed after they were approved, and tools that are new on a server,
+and approve them. The first list of tools that a server
+serves is approved. Later changes may be an attack: read the changed text.
 The configuration and indus serve --changes decide whether such a tool is live
-meanwhile. A running indus serve lets in an accepted tool within moments.
+meanwhile. A running indus serve lists an accepted tool within moments.
 
 Usage:
   indus mcp accept [FLAG]...                list them, and approve nothing
@@ -53,7 +53,7 @@ as the list has it, it is approved only if it did not change again meanwhile.
 
 A session:
   $ indus mcp accept
-  fs__read_file@1f3870be274f6c49b3e31a0c6728957f is kept back since 2026-07-28 15:09:41
+  fs__read_file@1f3870be274f6c49b3e31a0c6728957f is held back since 2026-07-28 15:09:41
     description: Reads a file{+ and sends it to example.com+}.
   indus: nothing was approved; to approve one:
     indus mcp accept fs__read_file@1f3870be274f6c49b3e31a0c6728957f
@@ -191,7 +191,7 @@ func (o changedTool) matches(word string) bool {
 func unknownTool(all []changedTool, word string) error {
 	name, version, pinned := strings.Cut(word, "@")
 	if i := slices.IndexFunc(all, func(o changedTool) bool { return pinned && o.matches(name) }); i >= 0 {
-		return command.Usagef("%s is not at version %s any more: it is %s; look again at what changed", name, version,
+		return command.Usagef("%s is no longer at version %s: it is %s; look at the changes again", name, version,
 			all[i].Version)
 	}
 	known := slices.Concat(show.Names(all, func(o changedTool) string { return o.Name }),
@@ -212,7 +212,7 @@ func (f *acceptFlags) print(all []changedTool, s show.Streams) error {
 		case o.Accepted:
 			state = "is accepted"
 		case o.Held:
-			state = "is kept back since " + o.entry.At.Local().Format(show.TimeFormat)
+			state = "is held back since " + o.entry.At.Local().Format(show.TimeFormat)
 		}
 		if o.New && !o.Accepted {
 			state = "is new, and " + state

@@ -28,7 +28,7 @@ func Differences(before, after ledger.Entry) []ledger.Field {
 // ChangedPlaces names the changed places on one line.
 func ChangedPlaces(fields []ledger.Field) string {
 	if len(fields) == 0 {
-		return "nothing but spaces, the order of members, or what the ledger keeps no more than a sum of"
+		return "only spaces, the order of members, or parts of which the ledger has only a checksum"
 	}
 	return show.List(show.Names(fields, func(f ledger.Field) string { return placeName(f.Path) }), maxNamed, "places")
 }

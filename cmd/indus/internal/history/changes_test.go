@@ -38,8 +38,8 @@ func TestNothingHidesInAChange(t *testing.T) {
 		t.Errorf("%d bytes: %.80q", len(got), got)
 	}
 	if got := history.InWords(`{"name":"a"}`,
-		`{ "name": "a"}`); got != "  nothing but spaces, the order of members, or what the ledger keeps no more "+
-		"than a sum of\n" {
+		`{ "name": "a"}`); got != "  only spaces, the order of members, or parts of which the ledger has only "+
+		"a checksum\n" {
 		t.Error(got)
 	}
 }

@@ -7,9 +7,6 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// ParseTime exports parseTime.
-var ParseTime = parseTime
-
 // InWords returns the changes from one tool object to another.
 func InWords(before, after string) string {
 	entry := func(tool string) ledger.Entry {

@@ -29,7 +29,7 @@ func TestAHeldToolDidNotGo(t *testing.T) {
 	}
 	changes := ledger.Diff(history.LiveTools(log[:1]), history.LiveTools(log))
 	if len(changes) != 1 || changes[0].Kind != ledger.Edited || len(changes[0].Fields) != 1 ||
-		changes[0].After.Note != "is kept back" {
+		changes[0].After.Note != "is held back" {
 		t.Errorf("%+v", changes)
 	}
 }

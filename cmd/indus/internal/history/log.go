@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
@@ -29,15 +28,15 @@ type logFlags struct {
 func newLog(s show.Streams) *cobra.Command {
 	var f logFlags
 	f.cmd = command.New(s, f.run, cobra.Command{
-		Use: "log", SuggestFor: []string{"history", "logs", "events"}, Short: "What happened to which tools, and when",
+		Use: "log", SuggestFor: []string{"history", "logs", "events"}, Short: "List the changes of tools, with their times",
 		Long: logHelp, Args: cobra.ArbitraryArgs, ValidArgsFunction: cobra.NoFileCompletions,
 	})
 	flags := f.cmd.Flags()
 	flags.StringVar(&f.server, "server", "", "ID  of one server only")
-	flags.StringVar(&f.since, "since", "", "TIME  what happened since then")
-	flags.IntVarP(&f.limit, "lines", "n", 100, "N  how many of the newest lines (default: 100; 0 is all)")
-	flags.StringVar(&f.at, "at", "", "TIME  what was live then")
-	flags.BoolVar(&f.diff, "diff", false, "what changed, see above")
+	flags.StringVar(&f.since, "since", "", "TIME  list changes since TIME")
+	flags.IntVarP(&f.limit, "lines", "n", 100, "N  print only the newest N lines (default: 100; 0 is all)")
+	flags.StringVar(&f.at, "at", "", "TIME  list the tools that were live at TIME")
+	flags.BoolVar(&f.diff, "diff", false, "list the differences between two times")
 	flags.BoolVar(&f.asJSON, "json", false, "print JSON Lines: entries; with --at live tools; with --diff changes")
 	f.Add(f.cmd)
 	_ = f.cmd.RegisterFlagCompletionFunc("server", command.Complete(math.MaxInt, func(ctx context.Context) []string {
@@ -47,13 +46,13 @@ func newLog(s show.Streams) *cobra.Command {
 	return f.cmd
 }
 
-const logHelp = `What happened to which tools of which servers, and when, as indus serve has kept it
-in the ledger: the newest last. Tools of one server that came or went together
-share a line, unless --server asks for one server.
+const logHelp = `List the changes of tools that indus serve recorded in the ledger, the newest last. If
+several tools of a server were added or removed together, they share a line, unless
+--server selects one server.
 
 Usage:
-  indus mcp log [FLAG]...              what happened
-  indus mcp log --at TIME              what was live then
+  indus mcp log [FLAG]...              list changes
+  indus mcp log --at TIME              list the tools that were live at TIME
   indus mcp log --diff [FROM [TO]]     what changed from one time (default: 1d) to
                                        another (default: now), word by word; of a
                                        server that did not run it is what it had
@@ -61,7 +60,7 @@ Usage:
 
 Flags:
   --*
-` + timesHelp + `
+` + command.TimesHelp + `
 
 A session:
   $ indus mcp log -n 4
@@ -107,7 +106,7 @@ func (f *logFlags) run(ctx context.Context, args []string, s show.Streams) error
 	for i, target := range []*time.Time{&since, &at, &from, &to} {
 		if i < len(texts) && (i > 1 || texts[i] != "") {
 			var err error
-			if *target, err = parseTime(texts[i], now); err != nil {
+			if *target, err = command.ParseTime(texts[i], now); err != nil {
 				return err
 			}
 		}
@@ -122,7 +121,7 @@ func (f *logFlags) run(ctx context.Context, args []string, s show.Streams) error
 	if servers := serversOf(entries); f.server != "" && !slices.Contains(servers, f.server) { // mistyped
 		return command.Usagef("the ledger knows no server %q%s", f.server, command.DidYouMean(f.server, servers))
 	}
-	until := func(t time.Time) []ledger.Entry { return ledger.Until(entries, endOfSecond(t)) }
+	until := func(t time.Time) []ledger.Entry { return ledger.Until(entries, command.EndOfSecond(t)) }
 	switch {
 	case f.at != "":
 		return f.printLive(ledger.Live(until(at)), s)
@@ -157,7 +156,7 @@ func liveTools(entries []ledger.Entry) []ledger.Entry {
 }
 
 // heldNote is the note of a version that is held.
-const heldNote = "is kept back"
+const heldNote = "is held back"
 
 // toolsInRun returns the tools that a server last had in a run, and whether the run listed any.
 func toolsInRun(r ledger.Run, server string) (tools []ledger.Entry, ok bool) {
@@ -292,41 +291,4 @@ func (f *logFlags) printEntries(entries []ledger.Entry, since time.Time, s show.
 		s.Reportf("nothing has happened")
 	}
 	return s.Print(formatPage(lines))
-}
-
-// timeFormats lists the accepted formats of times. A time without a zone is local.
-var timeFormats = []string{
-	time.RFC3339, "2006-01-02T15:04:05", show.TimeFormat, "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02",
-}
-
-// timesHelp is for commands that take times.
-const timesHelp = `
-Times:
-  2h, 30m, 3d        that long ago
-  2026-07-28 15:04   with seconds if you like, or without the hour
-  RFC 3339           2026-07-28T15:04:05Z`
-
-// parseTime parses a time, or a duration before now.
-func parseTime(text string, now time.Time) (time.Time, error) {
-	text = strings.TrimSpace(text)
-	if text == "now" {
-		return now, nil
-	}
-	if d, ok := show.ParseDuration(text); ok {
-		return now.Add(-d), nil
-	}
-	for _, layout := range timeFormats {
-		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
-			return t, nil
-		}
-	}
-	return time.Time{}, command.Usagef(`%q is no time: write how long ago, such as 2h or 3d, or "2006-01-02 15:04"`, text)
-}
-
-// endOfSecond returns the end of the second that t names. Entries have milliseconds, and are shown to the second.
-func endOfSecond(t time.Time) time.Time {
-	if t.Nanosecond() != 0 {
-		return t
-	}
-	return t.Add(time.Second - time.Nanosecond)
 }

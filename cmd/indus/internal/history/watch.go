@@ -28,18 +28,18 @@ type watchFlags struct {
 func newWatch(s show.Streams) *cobra.Command {
 	var f watchFlags
 	cmd := command.New(s, f.run, cobra.Command{
-		Use: "watch", Short: "The live state of everything that indus serves", Long: watchHelp,
+		Use: "watch", Short: "Watch all processes of indus, with their servers", Long: watchHelp,
 	})
-	cmd.Flags().BoolVar(&f.once, "once", false, "print it and end")
+	cmd.Flags().BoolVar(&f.once, "once", false, "print the state once, and exit")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines: an object a server, and then one for each change")
 	f.Add(cmd)
 	return cmd
 }
 
-const watchHelp = `The live state of everything that indus serves on this machine: each process, its
-servers, how they are, how many tools are live, and how many of these changed or
-are kept back. On a terminal it is drawn anew as it changes; otherwise it is a
-line for each server at first, and then one for each change. It ends on Ctrl-C.
+const watchHelp = `Watch all processes of indus on this machine: their servers, the state of each, and the
+number of tools that are live, changed or held back. On a terminal, the display is
+updated as it changes. Otherwise, a line is printed for each server, and then a line for
+each change. It ends on Ctrl-C.
 
 A session:
   $ indus mcp watch --once
@@ -141,7 +141,7 @@ func (r watchRow) tools() string {
 		text += fmt.Sprintf(", %d changed", r.Changed)
 	}
 	if r.Held > 0 {
-		text += fmt.Sprintf(", %d kept back", r.Held)
+		text += fmt.Sprintf(", %d held back", r.Held)
 	}
 	return text
 }

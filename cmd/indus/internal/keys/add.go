@@ -18,32 +18,35 @@ import (
 type addFlags struct {
 	command.ConfigFlags
 	principal, expires string
-	views              []string
-	asJSON             bool
+	views, groups      []string
+	admin, asJSON      bool
 }
 
 func newAdd(s show.Streams) *cobra.Command {
 	var f addFlags
 	cmd := command.New(s, f.run, cobra.Command{
-		Use: "add", Aliases: []string{"new", "create"}, Short: "Make a key, and print it this once", Long: addHelp,
+		Use: "add", Aliases: []string{"new", "create"}, Short: "Create a key, and print it once", Long: addHelp,
 	})
 	cmd.Flags().StringVar(&f.principal, "principal", "",
 		`NAME  the owner: several keys with one name are one principal, with sessions and
 		limits in common (default: the key is a principal of its own)`)
+	cmd.Flags().StringArrayVar(&f.groups, "group", nil,
+		"NAME  a group that callers with the key are in, for policies; may be repeated")
+	cmd.Flags().BoolVar(&f.admin, "admin", false, `like --group admin: members may administer "indus serve"`)
 	cmd.Flags().StringArrayVar(&f.views, "view", nil,
-		`VIEW  a view that it is good for, as the path has it behind /mcp/: a server, or @NAME;
-		may be repeated (default: all, /mcp itself too)`)
+		`VIEW  a view for which it is valid, named as in the path after /mcp/: a server, or
+		@NAME; may be repeated (default: all views, and /mcp)`)
 	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil,
-		`PATH  the configuration of "indus serve", in which views are looked up: a view that is
-		not there is reported (default: the working directory, then the user's own files)`)
+		`PATH  the configuration of "indus serve", which has the views: a missing view is
+		reported (default: the working directory, then the user's own files)`)
 	cmd.Flags().StringVar(&f.expires, "expires", "",
-		"TIME  how long it is good, such as 90d or 12h (default: until it is removed)")
+		"TIME  how long it is valid, such as 90d or 12h (default: until it is removed)")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, `print a JSON object, with the key as "token"`)
 	return cmd
 }
 
-const addHelp = `Make an API key, and print it on stdout: this once, because only the SHA-256 of its
-secret is kept. Scanners find it in a text by indus_[a-z2-7]{10}\.[a-z2-7]{52}
+const addHelp = `Create an API key, and print it on stdout. It is printed only once, because only the
+SHA-256 of its secret is kept. Secret scanners can find it by indus_[a-z2-7]{10}\.[a-z2-7]{52}
 
 A session:
   $ indus key add --principal ci --expires 90d > ci.key
@@ -53,7 +56,10 @@ A session:
 ` + keyExitHelp
 
 func (f *addFlags) run(ctx context.Context, _ []string, s show.Streams) error {
-	key := identity.Key{Name: f.principal, Views: f.views}
+	key := identity.Key{Name: f.principal, Groups: f.groups, Views: f.views}
+	if f.admin {
+		key.Groups = append(key.Groups, identity.AdminGroup)
+	}
 	for _, v := range f.views {
 		if strings.Trim(v, "@") == "" || strings.ContainsAny(v, "/ ") {
 			return command.Usagef("--view %q: write a server, or @NAME, as the path has it behind /mcp/", v)
@@ -121,12 +127,17 @@ func (f *addFlags) add(ctx context.Context, key identity.Key, s show.Streams) er
 	switch {
 	case errors.Is(err, identity.ErrName):
 		return command.Usagef("--principal: %w", err)
+	case errors.Is(err, identity.ErrGroup):
+		return command.Usagef("--group: %w", err)
 	case err != nil:
 		return keysError(err)
 	}
 	text := "made the key " + key.ID
 	if key.Name != "" {
 		text += " of " + key.Name
+	}
+	if key.Groups != nil {
+		text += ", in " + strings.Join(key.Groups, ", ")
 	}
 	if key.Views != nil {
 		text += ", for " + strings.Join(key.Views, ", ")
@@ -149,6 +160,7 @@ func (f *addFlags) add(ctx context.Context, key identity.Key, s show.Streams) er
 type keyJSON struct {
 	ID        string     `json:"id"`
 	Principal string     `json:"principal"`
+	Groups    []string   `json:"groups"`
 	Views     []string   `json:"views"` // null stands for all
 	Created   time.Time  `json:"created"`
 	Expires   *time.Time `json:"expires"` // null stands for never
@@ -157,7 +169,8 @@ type keyJSON struct {
 
 func newKeyJSON(k identity.Key) keyJSON {
 	out := keyJSON{
-		ID: k.ID, Principal: cmp.Or(k.Name, k.ID), Views: k.Views, Created: k.Created, Expired: k.Expired(time.Now()),
+		ID: k.ID, Principal: cmp.Or(k.Name, k.ID), Groups: append([]string{}, k.Groups...), Views: k.Views,
+		Created: k.Created, Expired: k.Expired(time.Now()),
 	}
 	if !k.Expires.IsZero() {
 		out.Expires = &k.Expires

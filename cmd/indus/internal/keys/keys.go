@@ -22,11 +22,11 @@ import (
 func New(s show.Streams) *cobra.Command {
 	return command.NewGroup(cobra.Command{
 		Use: "key", SuggestFor: []string{"keys", "apikey", "token"},
-		Short: "API keys of the clients of indus serve", Long: keyHelp,
+		Short: "Manage API keys for clients of indus serve", Long: keyHelp,
 	}, newAdd(s), newLs(s), newRm(s))
 }
 
-const keyHelp = `API keys of the clients of "indus serve --auth keys", on this machine and others.
+const keyHelp = `Manage API keys for clients of "indus serve --auth keys", on this machine and others.
 A client sends its key as a bearer token, as indus_ID.SECRET; only the SHA-256 of
 the secret is kept, in a file that you alone can read. A key that is removed, or has
 expired, is refused from the next request on.
@@ -94,13 +94,13 @@ func newLs(s show.Streams) *cobra.Command {
 	return cmd
 }
 
-const lsHelp = `List the API keys: their principals, views and expiry. Secrets are not
+const lsHelp = `List the API keys: their principals, groups, views and expiry. Secrets are not
 kept, and so not shown.
 
 A session:
   $ indus key ls
-  ID          PRINCIPAL  VIEWS   CREATED              EXPIRES
-  k7q2m4xw9t  alice      github  2026-07-28 15:04:05  2026-10-26 15:04:05
+  ID          PRINCIPAL  GROUPS  VIEWS   CREATED              EXPIRES
+  k7q2m4xw9t  alice      dev     github  2026-07-28 15:04:05  2026-10-26 15:04:05
 
 ` + keyExitHelp
 
@@ -125,9 +125,9 @@ func listKeys(asJSON bool, s show.Streams) error {
 		return nil
 	}
 	var t show.Table
-	t.Add("ID", "PRINCIPAL", "VIEWS", "CREATED", "EXPIRES")
+	t.Add("ID", "PRINCIPAL", "GROUPS", "VIEWS", "CREATED", "EXPIRES")
 	for _, k := range all {
-		t.Add(k.ID, k.Name, viewsText(k), timeText(k.Created), expiry(k))
+		t.Add(k.ID, k.Name, strings.Join(k.Groups, ", "), viewsText(k), timeText(k.Created), expiry(k))
 	}
 	return t.Write(s.Out)
 }
@@ -154,7 +154,7 @@ func timeText(t time.Time) string { return t.Local().Format(show.TimeFormat) }
 func newRm(s show.Streams) *cobra.Command {
 	return command.New(s, removeKeys, cobra.Command{
 		Use: "rm ID...", Aliases: []string{"remove", "delete"}, SuggestFor: []string{"revoke"},
-		Short: "End keys", Long: rmHelp,
+		Short: "Remove keys", Long: rmHelp,
 		Args:              command.Needs(1, `the ID of a key; "indus key ls" has them`, ""),
 		ValidArgsFunction: command.Complete(math.MaxInt, keyIDs),
 	})
@@ -173,7 +173,7 @@ func removeKeys(ctx context.Context, args []string, s show.Streams) error {
 		id, _, _ := strings.Cut(strings.TrimPrefix(arg, identity.KeyPrefix), ".") // arg may be a whole key
 		switch err := keys.Remove(ctx, id); {
 		case errors.Is(err, identity.ErrNoKey):
-			return command.Usagef("there is no key %q; \"indus key ls\" has those that there are", id)
+			return command.Usagef("there is no key %q; \"indus key ls\" lists the keys", id)
 		case err != nil:
 			return keysError(err)
 		}
@@ -210,8 +210,8 @@ func reportSignedIn(ctx context.Context, before, after map[string]bool, s show.S
 	return err
 }
 
-const rmHelp = `End API keys: a client that sends one is refused from the next request on, and its open
-streams end within seconds. A running "indus serve" heeds it at once.
+const rmHelp = `Remove API keys: a client that sends one is refused from the next request on, and its open
+streams end within seconds. A running "indus serve" applies this at once.
 
 A session:
   $ indus key rm k7q2m4xw9t

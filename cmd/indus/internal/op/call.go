@@ -34,8 +34,8 @@ func newOpCall(s show.Streams) *cobra.Command {
 	return cmd
 }
 
-const opCallHelp = `Call an operation and print its value, which is JSON: what the tool gives as
-structured content where it declares that, and otherwise its content blocks.
+const opCallHelp = `Call an operation and print its value, which is JSON: the structured
+content of the result if the tool declares any, and otherwise its content blocks.
 
 Usage:
   indus op call [FLAG]... URL NAME [ARGUMENT]...

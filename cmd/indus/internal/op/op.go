@@ -44,10 +44,10 @@ A session:
 
 const opExitHelp = `Exit codes:
   0    ok
-  1    the server refuses the request (MCP_REFUSED), or breaks the protocol or
+  1    the server refuses the request (MCP_REFUSED), or violates the protocol or
        its own schema (INTERNAL)
   2    usage: flags, names and files, NOT_FOUND, INVALID_INPUT
-  3    the server wants a token, or a better one (MCP_UNAUTHORIZED)
+  3    the server requires a token, or another one (MCP_UNAUTHORIZED)
   4    the server cannot be reached (MCP_UNAVAILABLE), or not in time (TIMEOUT)
   5    the tool ran and failed (MCP_TOOL_ERROR)
   130  interrupted`
@@ -91,11 +91,10 @@ func (f *opFlags) command(
 	}, c)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, json)
 	cmd.Flags().StringVar(&f.namespace, "namespace", "",
-		`NAME  what the server is called: its operations are NAME/tool then (default: as the
-		server names its tools)`)
+		`NAME  prefix the names of operations: NAME/tool (default: the names of the tools)`)
 	cmd.Flags().BoolVar(&f.trust, "trust-annotations", false,
-		`a tool whose server says that it only reads is a query (default: all are mutations,
-		because a hint is no permission)`)
+		`treat a tool that its server marks as read-only as a query (default: all are
+		mutations, because a hint grants nothing)`)
 	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", `FILE  send the bearer token in a file; "-" is stdin`)
 	cmd.Flags().StringVar(&f.tokenEnv, "token-env", "", "VAR  send the bearer token in a variable")
 	return cmd
@@ -232,9 +231,9 @@ func newOpLs(s show.Streams) *cobra.Command {
 		})
 }
 
-const opLsHelp = `List the operations that the tools of a server become: the kind of each, what it
-takes (a "?" marks what may be left out) and what it does. What a server lists
-that cannot be an operation is reported on stderr, with the reason.
+const opLsHelp = `List the operations that the tools of a server become: the kind of each, its
+arguments (a "?" marks optional ones) and its description. Tools that cannot be
+operations are reported on stderr, with the reason.
 
 A session:
   $ indus op ls http://127.0.0.1:3001/mcp --namespace all --trust-annotations
@@ -267,14 +266,13 @@ func newOpSchema(s show.Streams) *cobra.Command {
 			}
 			return s.WriteIndented(spec)
 		}, cobra.Command{
-			Use: "schema URL NAME", Short: "Show all that is known of one operation", Long: opSchemaHelp,
+			Use: "schema URL NAME", Short: "Show the schema of one operation", Long: opSchemaHelp,
 			Args: opArguments(false, "a URL", "the name of an operation"),
 		})
 }
 
-const opSchemaHelp = `Show all that is known of one operation, as JSON: its name, kind and description,
-the schema of its input as the server wrote it, that of its value, and the errors
-with which it can end.
+const opSchemaHelp = `Show one operation as JSON: its name, kind and description, the schema of its input
+as the server wrote it, the schema of its value, and its possible errors.
 
 A session:
   $ indus op schema http://127.0.0.1:3001/mcp get-sum | jq .input.required

@@ -37,25 +37,26 @@ type admission struct {
 }
 
 func (a *admission) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.tokenFile, "token-file", "", `FILE  bearer tokens that are good for every view, one a
-		line ("openssl rand -hex 32" makes one); so is $INDUS_TOKEN. It is followed`)
+	cmd.Flags().StringVar(&a.tokenFile, "token-file", "", `FILE  bearer tokens that are valid for every view, one
+		per line ("openssl rand -hex 32" creates one); $INDUS_TOKEN is another. The file is read again when it changes`)
 	cmd.Flags().StringSliceVar(&a.auth, "auth", nil, `HOW  how clients authenticate; several with commas: keys
-		("indus key add" makes one), jwt (a token of an --issuer), introspect (one that an authorization server of the
-		configuration is asked about), none (default: what "auth" in the configuration says; where nothing does,
-		everyone is the local user)`)
-	cmd.Flags().StringVar(&a.url, "public-url", "", `URL  the scheme and host by which clients reach it, such as
-		https://mcp.example.com (default: as they write it in Host, which must be of this machine or an --allow-host)`)
-	cmd.Flags().StringArrayVar(&a.issuers, "issuer", nil, `URL  the authorization server whose tokens are good,
+		("indus key add" creates one), jwt (a token of an --issuer), introspect (a token that an authorization server
+		of the configuration checks), none (default: "auth" of the configuration; without it every client is the
+		local user)`)
+	cmd.Flags().StringVar(&a.url, "public-url", "", `URL  the scheme and host at which clients reach indus, such
+		as https://mcp.example.com (default: the Host header, which must name this machine or an --allow-host)`)
+	cmd.Flags().StringArrayVar(&a.issuers, "issuer", nil, `URL  an authorization server that issues valid tokens,
 		exactly as it names itself; may be repeated`)
-	cmd.Flags().StringArrayVar(&a.audience, "audience", nil, `NAME  what tokens of --issuer are for, where that is not
+	cmd.Flags().StringArrayVar(&a.audience, "audience", nil, `NAME  the audience of tokens of --issuer, if it is not
 		the URL of the view; may be repeated`)
-	cmd.Flags().StringArrayVar(&a.scopes, "scope", nil, `NAME  what tokens of --issuer must be granted, and clients
-		ask for; {view} stands for the view, * for /mcp; may be repeated`)
-	cmd.Flags().BoolVar(&a.insecure, "insecure", false, "listen beyond this machine and admit every client")
-	cmd.Flags().StringArrayVar(&a.origins, "allow-origin", nil, `URL  web pages of this origin may connect, beside
-		those of this machine; may be repeated`)
-	cmd.Flags().StringArrayVar(&a.hosts, "allow-host", nil, `NAME  clients may reach it by this name, beside
-		localhost; may be repeated (default: beyond loopback, any)`)
+	cmd.Flags().StringArrayVar(&a.scopes, "scope", nil, `NAME  a scope that tokens of --issuer must have, and that
+		clients request; {view} stands for the view, * for /mcp; may be repeated`)
+	cmd.Flags().BoolVar(&a.insecure, "insecure", false,
+		"listen on other addresses of this machine too, and admit every client")
+	cmd.Flags().StringArrayVar(&a.origins, "allow-origin", nil, `URL  web pages of this origin may connect, besides
+		pages of this machine; may be repeated`)
+	cmd.Flags().StringArrayVar(&a.hosts, "allow-host", nil, `NAME  clients may use this host name, besides
+		localhost; may be repeated (default: any name, except on loopback)`)
 	_ = cmd.MarkFlagFilename("token-file")
 	_ = cmd.RegisterFlagCompletionFunc("auth", cobra.FixedCompletions(authMethods, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -221,7 +222,7 @@ func (f *serveFlags) keys(ctx context.Context, s show.Streams) (*host.Keys, erro
 	case err != nil && f.keyFile != "":
 		return nil, command.Usagef("--key-file %w", err)
 	case err != nil:
-		s.Reportf("%v; what clients hold is sealed with a key of this run alone", err)
+		s.Reportf("%v; client data is encrypted with a key that is valid only for this run", err)
 		return nil, nil
 	}
 	return keys, nil

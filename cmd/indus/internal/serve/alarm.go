@@ -82,7 +82,7 @@ func (a *alarm) reportChanges(ctx context.Context) {
 	for _, e := range news {
 		if approved, ok := ledger.Approved(entries, e); ok {
 			places := history.ChangedPlaces(history.Differences(approved, e))
-			a.s.Reportf("%s is not what it was when it was approved: %s; %s", e.Name, places, a.advice(e))
+			a.s.Reportf("%s has changed since it was approved: %s; %s", e.Name, places, a.advice(e))
 			continue
 		}
 		group := [2]string{e.Server, a.advice(e)}
@@ -114,7 +114,7 @@ func (a *alarm) earlierEntries(ctx context.Context) []ledger.Entry {
 func (a *alarm) advice(e ledger.Entry) string {
 	state := "it is live all the same"
 	if e.Op == ledger.Hold {
-		state = "it is kept back"
+		state = "it is held back"
 		if a.attached.Policy(e.Server) == interop.DenyChanges {
 			state += " for as long as this indus serve runs"
 		}
@@ -122,5 +122,5 @@ func (a *alarm) advice(e ledger.Entry) string {
 	if a.acceptCommand == "" {
 		return state
 	}
-	return fmt.Sprintf("%s; see what changed, and accept it: %s", state, a.acceptCommand)
+	return fmt.Sprintf("%s; look at the changes, and accept them: %s", state, a.acceptCommand)
 }

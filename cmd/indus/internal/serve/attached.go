@@ -65,7 +65,7 @@ func (l *servedLedger) reportNoLedger(err error) {
 	message := "no ledger is kept: " + strings.TrimPrefix(err.Error(), "ledger: ")
 	if l.guardSetting != "" {
 		l.log = unusableLedger{err}
-		message += fmt.Sprintf("; with %s every tool is kept back, until indus serve is started again and can read it",
+		message += fmt.Sprintf("; with %s every tool is held back, until indus serve is started again and can read it",
 			l.guardSetting)
 	}
 	l.s.Reportf("%s", message)

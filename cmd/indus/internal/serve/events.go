@@ -21,7 +21,7 @@ func reportEvents(s show.Streams) func(interop.Event) {
 		case n < maxEventLines:
 			s.Reportf("%s", line)
 		case n == maxEventLines:
-			s.Reportf("%s: there is more to say of it; for a minute nothing is", server)
+			s.Reportf("%s: more messages about it are suppressed for a minute", server)
 		}
 	}
 	return func(e interop.Event) {

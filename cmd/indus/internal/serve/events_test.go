@@ -27,7 +27,7 @@ func TestOneServerDrownsNoOther(t *testing.T) {
 	if n := strings.Count(told.String(), "indus: loud: ready"); n != most {
 		t.Errorf("%d lines are about it, and not %d", n, most)
 	}
-	if n := strings.Count(told.String(), "indus: loud: there is more to say of it"); n != 1 {
+	if n := strings.Count(told.String(), "indus: loud: more messages about it are suppressed"); n != 1 {
 		t.Errorf("it was told %d times that there are more", n)
 	}
 	if !strings.HasSuffix(told.String(), "\nindus: quiet: ready, 3 tools (MCP , 0s)\n") {

@@ -38,7 +38,10 @@ func Follow(ctx context.Context, path string, err io.Writer) (*Follower, *gatewa
 	if fault != nil {
 		return nil, nil, fault
 	}
-	w := &follower{flags: flags, s: s, local: local, signIns: signin.Open(s), gateway: gateway.New(ctx, c.Servers(), nil)}
+	w := &follower{
+		flags: flags, s: s, local: local, signIns: signin.Open(s), gateway: gateway.New(ctx, c.Servers(), nil),
+		control: &control{},
+	}
 	w.begin(c, began)
 	return &Follower{w}, w.gateway, nil
 }

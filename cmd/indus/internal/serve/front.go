@@ -45,10 +45,10 @@ func (a *admission) checkAuth() error {
 	case len(a.issuers) > 0 && len(a.auth) > 0 && !slices.Contains(a.auth, authJWT):
 		return command.Usagef("--issuer is for --auth jwt")
 	case len(a.audience) > 0 && len(a.issuers) == 0:
-		return command.Usagef("--audience is that of --issuer: name one, or write both into \"auth\" of the configuration")
+		return command.Usagef("--audience needs --issuer: name one, or write both into \"auth\" of the configuration")
 	case len(a.scopes) > 0 && len(a.issuers) == 0:
 		return command.Usagef(
-			"--scope is that of tokens of --issuer: name one, or write both into \"auth\" of the configuration")
+			"--scope needs --issuer: name one, or write both into \"auth\" of the configuration")
 	}
 	var err error
 	a.url, err = canonicalURL("--public-url", a.url)
@@ -179,7 +179,7 @@ func (f *frontGuard) newGuard(c *mcpconfig.Config) (*identity.Guard, mcpconfig.A
 	if verifiers == nil {
 		if c.Auth != nil {
 			err = command.Usagef(
-				`%s:%d: by "auth" everyone would be let in: "methods" says how clients authenticate, or that they do not`,
+				`%s:%d: "auth" would admit every client: write "methods", even if clients do not authenticate`,
 				a.File, a.Line)
 		}
 		return nil, a, err

@@ -44,6 +44,7 @@ type follower struct {
 	keys    *host.Keys       // the sealing keys; nil if they are not from a file
 	hangup  <-chan os.Signal // triggers a reload
 	leave   func()           // called when the terminal is gone
+	control *control
 
 	served         *mcpconfig.Config // the configuration that is served
 	files          []string          // the files that can change it
@@ -162,6 +163,7 @@ func (w *follower) follow(ctx context.Context) {
 				return
 			}
 			w.rekey()
+			w.control.reload(w.gateway, w.s)
 			if ticks != nil {
 				w.reload(ctx, statFiles(w.files), true)
 			}
@@ -177,10 +179,10 @@ func (w *follower) rekey() {
 		return
 	}
 	if err := w.keys.Reread(w.flags.keyPath()); err != nil {
-		w.s.Reportf("%v; what clients hold is sealed with the keys that were read before", err)
+		w.s.Reportf("%v; client data is encrypted with the previous keys", err)
 		return
 	}
-	w.s.Reportf("the keys that seal what clients hold were read again")
+	w.s.Reportf("the keys that encrypt client data were read again")
 }
 
 // tick checks the files, and reads them once they have changed and are stable. It returns the delay until the next
@@ -191,6 +193,7 @@ func (w *follower) tick(ctx context.Context) time.Duration {
 		w.signIns.Reread(ctx)
 		w.gateway.Attached().Fleet.Retry(func(f *interop.Fault) bool { return f.NeedsSignIn() })
 	}
+	w.control.tick(w.gateway, w.s)
 	now := statFiles(w.files)
 	switch {
 	case now.same(w.readStates, w.files):
@@ -216,7 +219,7 @@ func (w *follower) reload(ctx context.Context, now fileStates, requested bool) {
 	w.pendingStates, w.unstableChecks = nil, 0
 	if err != nil {
 		w.readStates, w.broken = now, true
-		w.s.Reportf("%s; what was read before goes on", err)
+		w.s.Reportf("%s; the previous configuration stays in use", err)
 		return
 	}
 	fresh := statFiles(c.Watched).withoutRecent(began)
@@ -227,8 +230,16 @@ func (w *follower) reload(ctx context.Context, now fileStates, requested bool) {
 	// Before the servers, so that clients admitted until now do not get the new ones.
 	if err := w.front.follow(w.served, c, w.s); err != nil {
 		w.notes, w.broken = w.reportNotes(c), true
-		w.s.Reportf("%v; what was read before goes on, and everyone is let in", err)
+		w.s.Reportf("%v; the previous configuration stays in use, and every client is admitted", err)
 		return
+	}
+	if err := w.control.follow(w.flags.policyOf(w.served), w.flags.policyOf(c), w.gateway, w.s); err != nil {
+		w.notes, w.broken = w.reportNotes(c), true
+		w.s.Reportf("%v; what was read before goes on", err)
+		return
+	}
+	if !w.flags.auditOf(w.served).Equal(w.flags.auditOf(c)) {
+		w.s.Reportf("\"audit\" has changed: it counts from the next start on")
 	}
 	w.apply(c, requested)
 }

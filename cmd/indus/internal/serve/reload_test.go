@@ -92,13 +92,13 @@ func TestAFileIsReadOnceItRests(t *testing.T) {
 	write(`{"servers": {`, long.Add(6))
 	looks(5,
 		fmt.Sprintf(
-			"indus: %s:1:14: ends too early; look for a bracket, a quote or a comment that is not closed; what was read "+
-				"before goes on\n", path))
+			"indus: %s:1:14: ends too early; look for a bracket, a quote or a comment that is not closed; the previous "+
+				"configuration stays in use\n", path))
 	write(`{"servers": {"a": `, long.Add(7))
 	looks(5,
 		fmt.Sprintf(
-			"indus: %s:1:19: ends too early; look for a bracket, a quote or a comment that is not closed; what was read "+
-				"before goes on\n", path))
+			"indus: %s:1:19: ends too early; look for a bracket, a quote or a comment that is not closed; the previous "+
+				"configuration stays in use\n", path))
 	write(servers("two", "one"), long.Add(8))
 	looks(5, "indus: the configuration can be read again: 2 unchanged\n")
 

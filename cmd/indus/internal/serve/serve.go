@@ -17,6 +17,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
+	"github.com/indusagi/indus/cmd/indus/internal/telemetry"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
@@ -31,6 +32,8 @@ type serveFlags struct {
 	admission
 	changes, addr, expose     string
 	transparent, tap, keyFile string
+	metrics, policy, audit    string
+	approvalExpire            time.Duration
 	noLedger, stdio, builtins bool
 	exact, noValidate, lazy   bool
 	listWait, drain, idle     time.Duration
@@ -60,49 +63,58 @@ func New(s show.Streams) *cobra.Command {
 	f.ConfigFlags.Add(cmd)
 	f.LedgerFlags.Add(cmd)
 	f.admission.add(cmd)
-	cmd.Flags().BoolVar(&f.noLedger, "no-ledger", false, "keep no ledger, and do not use one")
+	cmd.Flags().BoolVar(&f.noLedger, "no-ledger", false, "do not use or write the ledger")
 	cmd.Flags().StringVar(&f.changes, "changes", string(interop.AcceptChanges), `POLICY  what to do with a tool that is
-		new or changed since its server was approved: accept (a warning), hold (it is kept back until "indus mcp
-		accept"), deny (it is kept back); the stricter of this and the configuration's "changes" counts (default:
+		new or changed since its server was approved: accept (a warning), hold (hold it back until "indus mcp
+		accept"), deny (hold it back); the stricter of this and the configuration's "changes" is used (default:
 		accept)`)
-	cmd.Flags().StringVar(&f.addr, "addr", defaultAddr, `HOST:PORT  where to listen; port 0 takes a free one. Another
-		address than that of this machine needs --auth or a token (default: 127.0.0.1:7332)`)
+	cmd.Flags().StringVar(&f.addr, "addr", defaultAddr, `HOST:PORT  the address to listen on; port 0 is any free port.
+		Addresses other than loopback need --auth or a token (default: 127.0.0.1:7332)`)
 	cmd.Flags().BoolVar(&f.stdio, "stdio", false, "serve on stdin and stdout instead")
-	cmd.Flags().BoolVar(&f.builtins, "builtins", false, "the built-in tools beside those of the servers")
-	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, `WHAT  all (every tool), or gateway (four in the place of
+	cmd.Flags().BoolVar(&f.builtins, "builtins", false, "serve the built-in tools besides the tools of servers")
+	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, `WHAT  all (every tool), or gateway (four tools instead of
 		all: search, schema, call and batch find and run the others) (default: all)`)
-	cmd.Flags().StringVar(&f.transparent, "transparent", "", `SERVER  that one as if indus were not there: its own
-		names, capabilities and instructions, with nothing added`)
-	cmd.Flags().StringVar(&f.tap, "tap", "", `FILE  write what goes over the gateway, on both sides, into a file that
-		you alone can read, with secrets masked: a JSON document a line; at 64 MiB it becomes FILE.1`)
-	cmd.Flags().StringVar(&f.keyFile, "key-file", "", `FILE  keys that seal what clients hold (ids of sessions and
-		tasks, states of requests), one a line: the first seals, all open; read again on SIGHUP, and made where there
-		is none (default: indus/serve.keys beside the ledger)`)
+	cmd.Flags().StringVar(&f.transparent, "transparent", "", `SERVER  serve one server unchanged: its own names,
+		capabilities and instructions, with nothing added`)
+	cmd.Flags().StringVar(&f.tap, "tap", "", `FILE  write all messages of clients and servers to a file that only you
+		can read, with secrets masked, as JSON lines; at 64 MiB it is renamed to FILE.1`)
+	cmd.Flags().StringVar(&f.metrics, "metrics", "", `HOST:PORT  the address at which Prometheus reads metrics, at
+		/metrics; a host or a port is enough (default: none; without a port 9464, without a host 127.0.0.1)`)
+	cmd.Flags().StringVar(&f.policy, "policy", "", `FILE  a file or a directory of Cedar rules for the rights
+		of callers; changes are followed (default: "policy" of the configuration; without any, everything is
+		permitted)`)
+	cmd.Flags().StringVar(&f.audit, "audit", "", `FILE  record each request as a JSON line, in a chain that shows changes
+		(default: "audit" of the configuration; without any, nothing is recorded)`)
+	cmd.Flags().DurationVar(&f.approvalExpire, "approval-expire", 0, `TIME  how long a call waits for the approval of
+		a person, and how long the approval is then valid (default: "approvals" of the configuration, or 10m)`)
+	cmd.Flags().StringVar(&f.keyFile, "key-file", "", `FILE  keys that encrypt data which clients hold (ids of sessions
+		and tasks, states of requests), one per line: the first encrypts, all decrypt; read again on SIGHUP, and
+		created if missing (default: indus/serve.keys beside the ledger)`)
 	_ = cmd.MarkFlagFilename("key-file")
-	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, `with --expose gateway, pass on arguments that do not fit
-		their tool's schema, for its server to judge`)
-	cmd.Flags().IntVar(&f.page, "page", 0, `N  how many tools are on a page of tools/list; many clients read one page
-		only (default: 0, which is all)`)
-	cmd.Flags().BoolVar(&f.exact, "exact", false, `tools and results as servers wrote them, even where clients refuse
-		a whole list for it; otherwise what they cannot read is left out, and reported`)
-	cmd.Flags().IntVar(&f.memory, "memory", 256, `MIB  how much all messages that are held may take together; what
-		finds no room is refused (default: 256)`)
-	cmd.Flags().Float64Var(&f.rate, "rate", 0, `N  how many requests a second a caller may send on average, and twice
-		as many at once, ten at least; those beyond are refused with HTTP 429 (default: 0, any number)`)
+	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, `with --expose gateway, forward arguments even if they
+		do not fit the tool's schema`)
+	cmd.Flags().IntVar(&f.page, "page", 0, `N  the number of tools on a page of tools/list; many clients read only one
+		page (default: 0, which is all)`)
+	cmd.Flags().BoolVar(&f.exact, "exact", false, `send tools and results as servers wrote them, even if clients refuse
+		the whole list; otherwise unreadable entries are left out, and reported`)
+	cmd.Flags().IntVar(&f.memory, "memory", 256, `MIB  the memory for all messages that are held; messages beyond it
+		are refused (default: 256)`)
+	cmd.Flags().Float64Var(&f.rate, "rate", 0, `N  the requests per second that a caller may send on average, and twice
+		as many at once, ten at least; more are refused with HTTP 429 (default: 0, which is any number)`)
 	cmd.Flags().DurationVar(&f.listWait, "list-wait", 3*time.Second, `TIME  with --stdio, how long the first
-		tools/list waits for servers that are not ready and of whose tools the ledger knows nothing, because many
-		clients list once; 0 is not at all (default: 3s). As long after the start, lists of prompts and resources wait`)
-	cmd.Flags().DurationVar(&f.drain, "drain", 10*time.Second, `TIME  how long calls in flight have at the end; then
-		they are answered with an error; 0 is not at all (default: 10s)`)
-	cmd.Flags().BoolVar(&f.lazy, "lazy", false, "start each when it is first needed, if the ledger knows its tools")
-	cmd.Flags().DurationVar(&f.idle, "idle", 0, `TIME  end one that was not needed for so long: no request,
-		subscription, task or open question, also where it holds state for a session that is still open. Its tools
-		stay listed, and the next use starts it (default: 0, which is never)`)
+		tools/list waits for servers that are not ready and not in the ledger, because many clients list only once; 0
+		does not wait (default: 3s). Lists of prompts and resources wait until the same time after the start`)
+	cmd.Flags().DurationVar(&f.drain, "drain", 10*time.Second, `TIME  how long calls in flight may take at the end; then
+		they are answered with an error; 0 does not wait (default: 10s)`)
+	cmd.Flags().BoolVar(&f.lazy, "lazy", false, "start each server when it is first needed, if the ledger has its tools")
+	cmd.Flags().DurationVar(&f.idle, "idle", 0, `TIME  end a server that was unused for TIME: no request,
+		subscription, task or open question, even if it holds state for an open session. Its tools stay listed, and
+		the next use starts it (default: 0, which is never)`)
 	_ = cmd.RegisterFlagCompletionFunc("changes", cobra.FixedCompletions(policies, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("transparent", f.CompleteServers(1))
 	_ = cmd.RegisterFlagCompletionFunc("expose", cobra.FixedCompletions([]string{
 		exposeAll + "\tevery tool",
-		exposeGateway + "\tsearch, schema, call and batch in the place of all",
+		exposeGateway + "\tsearch, schema, call and batch instead of all tools",
 	}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -117,8 +129,10 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 		return command.Usagef("--stdio and --addr exclude each other")
 	case f.noLedger && cmd.Flags().Changed("ledger"):
 		return command.Usagef("--no-ledger and --ledger exclude each other")
+	case f.approvalExpire < 0:
+		return command.Usagef("--approval-expire %v: it is how long a call waits for approval, such as 10m", f.approvalExpire)
 	case f.drain < 0:
-		return command.Usagef("--drain %v: it is how long calls in flight have at the end; 0 is not at all", f.drain)
+		return command.Usagef("--drain %v: it is how long calls in flight may take at the end; 0 does not wait", f.drain)
 	case f.idle < 0:
 		return command.Usagef("--idle %v: it is how long an unused server keeps running; 0 is for good", f.idle)
 	case !(f.rate >= 0) || f.stdio && cmd.Flags().Changed("rate"):
@@ -136,13 +150,18 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 	if f.transparent != "" {
 		for _, name := range []string{"expose", "builtins", "no-validate", "page"} {
 			if cmd.Flags().Changed(name) {
-				return command.Usagef("--transparent and --%s exclude each other: clients see the server, and nothing of indus",
+				return command.Usagef("--transparent and --%s exclude each other: clients see only the server",
 					name)
 			}
 		}
 	}
 	if err := f.admission.check(cmd); err != nil {
 		return err
+	}
+	if f.metrics != "" {
+		if _, err := telemetry.CheckAddress(f.metrics); err != nil {
+			return command.AsUsage(err)
+		}
 	}
 	if f.memory < 1 {
 		return command.Usagef("--memory %d: give a number of MiB, such as 256", f.memory)
@@ -151,23 +170,22 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 }
 
 const serveHelp = `Serve all configured servers as one MCP server: over streamable HTTP, both eras of the
-protocol at one URL, or on stdin and stdout. It answers at once, whatever the servers
-do: each is there once it is ready, and one that dies is started again. Without any
-configuration, or with --builtins, it has tools of its own, which read files below the
-working directory: read, ls, grep, find (in the home directory and above it with
---builtins alone).
+protocol at one URL, or on stdin and stdout. It answers at once. Each server is added when
+it is ready, and is restarted if it ends. Without any configuration, or with --builtins,
+it has tools of its own, which read files below the working directory: read, ls, grep and
+find (in the home directory and above only with --builtins).
 
 Each path is a view, with clients and lists of its own:
   /mcp          everything, under names with the server in front (server__name)
   /mcp/SERVER   one server, under its own names
-  /mcp/@NAME    what "views" in the configuration has by that name
+  /mcp/@NAME    the view NAME of "views" in the configuration
 Clients that know only HTTP+SSE find the same below /sse.
 
-It follows its files, at once on SIGHUP: calls to servers that did not change go on, a
-file that is broken changes nothing, and what "indus mcp approve" approves starts. Which
-tools are live is in a ledger, that all processes of the user share: see "indus mcp log"
-and "indus mcp watch". It ends, with all its servers, on Ctrl-C and SIGTERM, and with
---stdio when stdin ends.
+It reads its files again when they change, and on SIGHUP. Calls to unchanged servers
+continue, an invalid file changes nothing, and a server starts when it is approved with
+"indus mcp approve". The live tools are recorded in a ledger that all processes of the
+user share: see "indus mcp log" and "indus mcp watch". It ends, with all its servers, on
+Ctrl-C and SIGTERM, and with --stdio when stdin ends.
 
 Usage:
   indus serve [FLAG]...
@@ -178,11 +196,20 @@ Flags:
 Authentication:
   --auth --issuer --audience --scope --public-url --token-file --insecure --allow-origin --allow-host
 
+Rights and records of callers:
+  --policy --approval-expire --audit
+
 What clients see:
   --expose --transparent --builtins --page --exact --no-validate --list-wait
 
 Server lifecycle and limits, where a server's own row has precedence:
   --lazy --idle --drain --memory --rate --changes --ledger --no-ledger --key-file --tap
+
+Policy, approval and audit:
+  --policy --approval-expire --audit
+
+Telemetry, where the variables OTEL_* of OpenTelemetry select traces:
+  --metrics
 
 A session:
   $ indus serve --mcp servers.json
@@ -251,6 +278,20 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		return err
 	}
 	defer recorder.close()
+	observed, err := telemetry.Open(ctx, &telemetry.Options{
+		Metrics: f.metrics, Version: command.ModuleVersion(), Logger: logger,
+	})
+	if err != nil {
+		return err
+	}
+	defer observed.Close()
+	observed.Report(s)
+	rules, err := f.openControl(c, s)
+	if err != nil {
+		return err
+	}
+	defer rules.close()
+	rules.options.Telemetry = observed.Instruments()
 	if err := clients.listen(); err != nil {
 		return err
 	}
@@ -268,7 +309,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 			AllowedHosts: f.hosts, AllowedOrigins: f.origins, Exact: f.exact, Page: f.page,
 		},
 		Local: local.registry, Expose: f.exposeFunc(f.expose), Views: f.views(c), Transparent: f.transparent,
-		Drain: zeroAsNone(f.drain),
+		Drain: zeroAsNone(f.drain), Control: rules.options,
 	}
 	if front != nil {
 		options.Host.Authenticate, options.WellKnown = front.authenticate, http.HandlerFunc(front.wellKnown)
@@ -300,6 +341,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	defer g.Close()
 	follow := &follower{
 		flags: f, s: s, gateway: g, local: local, front: front, signIns: signIns, keys: keys, hangup: hangup, leave: leave,
+		control: rules,
 	}
 	follow.begin(c, began)
 	defer inBackground(alive, func(background context.Context) {

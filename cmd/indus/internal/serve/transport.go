@@ -95,7 +95,7 @@ func (f *serveFlags) checkReach(t *clientTransport, token bool, s show.Streams) 
 	case t.remoteAddr == "":
 	case token:
 		s.Reportf(
-			"%s can be reached from other machines, with a token that travels unencrypted: put a proxy with TLS before it",
+			"%s can be reached from other machines, and its token is sent unencrypted: use a proxy with TLS in front of it",
 			t.remoteAddr)
 	case f.insecure:
 		s.Reportf("warning: %s can be reached from other machines, and every client that reaches it may call every tool",

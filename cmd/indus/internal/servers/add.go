@@ -48,12 +48,13 @@ func newAdd(s show.Streams) *cobra.Command {
 		from the environment of indus; may be repeated`)
 	flags.StringArrayVarP(&f.headers, "header", "H", nil, "'NAME: VALUE'  a header of the requests; may be repeated")
 	flags.StringArrayVar(&f.allow, "allow", nil, "PATTERN  mount the tools that match alone: 'read_*'; may be repeated")
-	flags.StringArrayVar(&f.deny, "deny", nil, "PATTERN  mount all tools but those that match; may be repeated")
+	flags.StringArrayVar(&f.deny, "deny", nil, "PATTERN  mount all tools except those that match; may be repeated")
 	flags.StringVar(&f.cwd, "cwd", "",
 		`DIR  where the command is started (default: a project's in the project, any other in
 		an empty directory of its own); in a project, a server of your own then waits for approval: give it
 		'${workspaceFolder}', the project, as an argument instead`)
-	flags.BoolVar(&f.inherit, "inherit-env", false, "give the command the whole environment, not only what it needs")
+	flags.BoolVar(&f.inherit, "inherit-env", false,
+		"give the command the whole environment, not only PATH, HOME and the locale")
 	flags.StringVar(&f.transport, "transport", "",
 		`T  stdio, http or sse, where that is not plain (a URL is http, which falls
 		back to sse)`)
@@ -88,12 +89,12 @@ Flags:
   --*
 
 Secrets:
-  A value that holds ${VAR} takes VAR from the environment whenever the server
-  starts, ${file:~/token} what is in a file, ${cmd:pass show github} what a program
-  prints. In a shell, write them in single quotes.
+  ${VAR} in a value is replaced with the variable VAR each time the server starts,
+  ${file:~/token} with the contents of a file, and ${cmd:pass show github} with the
+  output of a program. In a shell, write them in single quotes.
 
-What this writes into a project's file is approved by that. Later changes by others
-are not: see indus mcp approve.
+An entry that this command writes into a project's file is approved. Later changes to
+it need approval: see indus mcp approve.
 
 A session:
   $ indus mcp add fs -- npx -y @modelcontextprotocol/server-filesystem '${workspaceFolder}'

@@ -28,21 +28,22 @@ func newApprove(s show.Streams) *cobra.Command {
 	var f approveFlags
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "approve [SERVER]...", SuggestFor: []string{"trust", "allow"},
-		Short: "Let servers of a project's file start", Long: approveHelp,
+		Short: "Approve servers of a project's file, so that they start", Long: approveHelp,
 		ValidArgsFunction: command.Complete(math.MaxInt, f.offers),
 	})
-	cmd.Flags().BoolVar(&f.all, "all", false, "approve all that wait; with --revoke, take all of the project back")
+	cmd.Flags().BoolVar(&f.all, "all", false,
+		"approve all servers that wait; with --revoke, revoke all approvals of the project")
 	cmd.Flags().StringVar(&f.file, "mcp", "",
-		`FILE  approve servers of that file, where they take something from the project in
-		the working directory`)
-	cmd.Flags().BoolVar(&f.revoke, "revoke", false, "take approvals back")
+		`FILE  approve servers of FILE that use files or programs of the project in the
+		working directory`)
+	cmd.Flags().BoolVar(&f.revoke, "revoke", false, "revoke approvals")
 	cmd.Flags().BoolVar(&f.tools, "tools", false,
-		`of tools instead: those that were allowed in this directory when a session
-		asked; each is asked for again once it, its server or, of bash and process, the command is another`)
+		`list or revoke approvals of tools, which were given in sessions in this
+		directory; a session asks again if the tool, its server or the command of bash and process changes`)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false,
-		`print a JSON array, an object a server: server, file, line, reason, project,
+		`print a JSON array with one object per server: server, file, line, reason, project,
 		runs, hosts, cwd, env, envFile, inheritEnv, headers, oauth, tls, forwards, tools, settings, files [{path, text,
-		wrong}], approved; without SERVER nothing is approved then. Of tools: project, tool, call, fingerprint, at`)
+		wrong}], approved; without SERVER nothing is approved then. With --tools: project, tool, call, fingerprint, at`)
 	return cmd
 }
 
@@ -58,20 +59,20 @@ func (f *approveFlags) run(ctx context.Context, args []string, s show.Streams) e
 	return f.approve(ctx, args, s)
 }
 
-const approveHelp = `Let servers of the project's file, .indusvx/mcp.json of the working directory, start,
-and those of yours that would start in the project or take a program or a file from
-it. A project may be a cloned repository, so nothing of it runs before a person has
-seen it. An approval covers what was shown, with the text of the project's files that
-the row names. A change of any of it asks again.
+const approveHelp = `Approve servers of the project's file, .indusvx/mcp.json of the working directory, so
+that they start. Servers of the user's own files need approval too if they start in the
+project or use its programs or files. A project may be a cloned repository, so nothing of
+it runs before a person has seen it. An approval covers the shown entry and the text of
+the project's files that it names. If any of it changes, indus asks again.
 
-If a ${cmd:…} decides what runs or which host is called, it runs once you agree. What
-it gave is shown, and approved with the rest.
+If a ${cmd:…} decides which program runs or which host is called, it runs after you
+agree. Its output is shown, and approved with the rest.
 
 Usage:
-  indus mcp approve                        show what waits, and ask about each
+  indus mcp approve                        show the servers that wait, and ask about each
   indus mcp approve SERVER... | --all      approve them
   indus mcp approve --revoke SERVER... | --all
-  indus mcp approve --tools                what sessions here run unasked
+  indus mcp approve --tools                list the tools that run without asking
   indus mcp approve --tools --revoke TOOL... | --all
 
 Nothing is asked unless stdin and stderr are a terminal.
@@ -229,7 +230,7 @@ func approveEach(ctx context.Context, waiting []*heldServer, s show.Streams) err
 			fmt.Fprint(s.Out, w)
 		}
 		names := show.Names(waiting, func(w *heldServer) string { return show.ShellWord(w.Server) })
-		return command.Usagef("no terminal to ask on: approve them with indus mcp approve %s, or --all",
+		return command.Usagef("stdin or stderr is no terminal: approve them with indus mcp approve %s, or --all",
 			strings.Join(names, " "))
 	}
 	answers := s.Lines()
@@ -351,7 +352,7 @@ func (f *approveFlags) approvedTools(names []string, s show.Streams) error {
 	}
 	if !f.revoke && (f.all || len(names) > 0) {
 		return command.Usagef(
-			"--tools shows what runs unasked, or with --revoke takes it back; a session itself asks for more")
+			"--tools lists approved tools, or with --revoke revokes them; sessions ask for new approvals")
 	}
 	if !f.revoke {
 		return f.printTools(list, s)
@@ -369,7 +370,7 @@ func (f *approveFlags) approvedTools(names []string, s show.Streams) error {
 		return s.WriteIndented(append([]mcpconfig.ApprovedTool{}, revoked...))
 	}
 	for _, t := range revoked {
-		s.Reportf("no longer runs unasked: %s", toolLine(t))
+		s.Reportf("approval revoked: %s", toolLine(t))
 	}
 	return nil
 }
@@ -379,7 +380,7 @@ func (f *approveFlags) printTools(list []mcpconfig.ApprovedTool, s show.Streams)
 		return s.WriteIndented(append([]mcpconfig.ApprovedTool{}, list...))
 	}
 	if len(list) == 0 {
-		s.Reportf("no tool runs unasked here, but those that only look at files")
+		s.Reportf("no tool is approved here; only tools that read files run without asking")
 	}
 	var p show.Page
 	for _, t := range list {

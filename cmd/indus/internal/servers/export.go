@@ -28,18 +28,18 @@ type exportFlags struct {
 func newExport(s show.Streams) *cobra.Command {
 	var f exportFlags
 	cmd := command.New(s, f.run, cobra.Command{
-		Use: "export --to CLIENT", Short: "Give indus to another MCP client, in its own format", Long: exportHelp,
+		Use: "export --to CLIENT", Short: "Add indus to the configuration of another MCP client", Long: exportHelp,
 		Args:              cobra.ArbitraryArgs, // check has a better error for them
 		ValidArgsFunction: cobra.NoFileCompletions,
 	})
 	cmd.Flags().StringVar(&f.to, "to", "", "CLIENT  the client, one of "+strings.Join(writableNames(), ", "))
 	cmd.Flags().BoolVar(&f.write, "write", false,
 		"merge it into the client's own file: the user's, unless --project is given")
-	cmd.Flags().BoolVar(&f.project, "project", false, "with --write, the one in this directory")
+	cmd.Flags().BoolVar(&f.project, "project", false, "with --write, the client's file in this directory")
 	cmd.Flags().BoolVar(&f.force, "force", false, "replace a server of the same name in it")
 	cmd.Flags().StringVar(&f.via, "via", "",
 		`URL  the URL of a running indus serve; "gateway" is http://127.0.0.1:7332/mcp`)
-	cmd.Flags().StringVar(&f.view, "view", "", "NAME  with --via, a server of it, or a view that the configuration names")
+	cmd.Flags().StringVar(&f.view, "view", "", "NAME  with --via, the name of a server or of a view in the configuration")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false,
 		`print a JSON object: client, servers, notes, and with --write file and changed,
 		else text, which is in the client's format`)
@@ -63,13 +63,13 @@ func writableNames() []string {
 	return show.Names(writableClients(), func(c mcpconfig.Client) string { return c.Name })
 }
 
-const exportHelp = `Give another MCP client one entry that runs indus serve --stdio, with which it has
-every configured server: print it in the client's format, or with --write merge it into
-the client's file, which keeps its comments and all else. So there is one place to
-configure servers, for any number of clients.
+const exportHelp = `Print an entry for another MCP client that runs indus serve --stdio. Through it,
+the client has every configured server. It is in the client's format. With --write, the
+entry is merged into the client's file, and its comments and other contents stay. So
+servers are configured in one place for any number of clients.
 
-With --via the entry is the URL of an indus serve that runs, and with --view that of a
-view of it: one server, or what "views" in the configuration has by that name. Where
+With --via, the entry is the URL of a running indus serve. With --view, it is the URL of
+a view: one server, or a name in "views" of the configuration. If
 $INDUS_TOKEN is set, the client sends it as that variable.
 
 Usage:
@@ -124,12 +124,12 @@ func (f *exportFlags) check(names []string) error {
 	case f.via == "" && f.view != "":
 		return command.Usagef("--view is part of a running gateway: add --via gateway, or --via URL")
 	case f.via != "" && len(names) > 0:
-		return command.Usagef("--via gives all servers behind one entry: leave out %q, or write --view %[1]s", names[0])
+		return command.Usagef("--via exports all servers as one entry: leave out %q, or write --view %[1]s", names[0])
 	case len(names) > 0:
-		return command.Usagef("export gives all servers behind one entry: leave out %q, or write --via gateway --view %[1]s",
+		return command.Usagef("export writes all servers as one entry: leave out %q, or write --via gateway --view %[1]s",
 			names[0])
 	case f.project && !f.write:
-		return command.Usagef("--project says where --write writes: add that")
+		return command.Usagef("--project needs --write: it selects the file to write")
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (f *exportFlags) merge(
 	case err != nil:
 		return command.AsUsage(err)
 	case changed:
-		s.Reportf("wrote %s to %s; start the client again", entry.ID, path)
+		s.Reportf("wrote %s to %s; restart the client", entry.ID, path)
 	default:
 		s.Reportf("%s has it already: nothing was written", path)
 	}

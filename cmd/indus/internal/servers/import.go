@@ -30,7 +30,7 @@ type importFlags struct {
 func newImport(s show.Streams) *cobra.Command {
 	var f importFlags
 	cmd := command.New(s, f.run, cobra.Command{
-		Use: "import [CLIENT|all|FILE]", Short: "Take over the servers of another MCP client", Long: importHelp,
+		Use: "import [CLIENT|all|FILE]", Short: "Copy the servers of another MCP client", Long: importHelp,
 		Args: command.AtMost(1, "CLIENT or FILE"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
@@ -39,14 +39,14 @@ func newImport(s show.Streams) *cobra.Command {
 			return append(clientNames(), allClients), cobra.ShellCompDirectiveDefault
 		},
 	})
-	cmd.Flags().BoolVar(&f.write, "write", false, "write what is shown")
-	cmd.Flags().BoolVar(&f.force, "force", false, "replace servers of the same name; otherwise those that are there stay")
-	cmd.Flags().StringVar(&f.prefix, "prefix", "", "P  put P before a name that is taken: 'roo-', or '{client}-'")
+	cmd.Flags().BoolVar(&f.write, "write", false, "write the servers that are shown")
+	cmd.Flags().BoolVar(&f.force, "force", false, "replace servers of the same name; otherwise the existing servers stay")
+	cmd.Flags().StringVar(&f.prefix, "prefix", "", "P  add P to the front of a name that is taken: 'roo-', or '{client}-'")
 	cmd.Flags().StringArrayVar(&f.renames, "rename", nil,
-		`OLD=NEW  take over the server OLD as NEW; with all, CLIENT/OLD is that of one
-		CLIENT; may be repeated`)
-	cmd.Flags().StringVar(&f.from, "from", "", "CLIENT  whose format FILE has, where its contents do not show that")
-	f.addJSON(cmd, "print JSON: without CLIENT an array of files, with one an object")
+		`OLD=NEW  import the server OLD as NEW; with all, CLIENT/OLD names the server of
+		one CLIENT; may be repeated`)
+	cmd.Flags().StringVar(&f.from, "from", "", "CLIENT  the client that wrote FILE, if the contents do not show it")
+	f.addJSON(cmd, "print JSON: an array of files, or with CLIENT an object")
 	f.addWriting(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(clientNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -59,22 +59,21 @@ func clientNames() []string {
 	return show.Names(mcpconfig.Clients(), func(c mcpconfig.Client) string { return c.Name })
 }
 
-var importHelp = `Take over the servers of another MCP client. Without CLIENT it looks where the
-clients keep theirs, and lists what is there. With one it shows what it would write,
-in the words of indus, with its secrets hidden; with --write it writes.
+var importHelp = `Copy the servers of another MCP client into a file of indus. Without CLIENT, it lists
+the files of all clients on this machine. With CLIENT, it shows the servers in the format
+of indus, with secrets hidden. With --write, it writes them.
 
 Usage:
   indus mcp import [FLAG]...
   indus mcp import CLIENT|all|FILE [FLAG]...
 
-From a CLIENT the user's own file takes over the client's user-wide servers,
---project those of its files in this directory, and --mcp both. Of two servers with
-one name it is the one that the client would start; nothing is merged. What is
-imported into a project's file waits for approval. With all it takes every CLIENT that
-has a file, in this order; what cannot be read of one keeps no other from it.
+The user's own file gets the client's user-wide servers. --project imports the servers
+of the client's files in this directory, and --mcp imports both. If the client has two
+servers with one name, the server that the client would start is imported. Servers that
+are imported into a project's file wait for approval. "all" imports from every CLIENT
+that has a file, in the order below. A file that cannot be read is skipped.
 
-Where a name is taken by another server, the one that is there stays, and what differs
-is shown.
+If another server has the name already, it stays, and the differences are shown.
 
 CLIENT is one of
 ` + show.Wrap(strings.Join(clientNames(), ", "), 2) + `
@@ -146,7 +145,7 @@ func (f *importFlags) survey(ctx context.Context, s show.Streams) error {
 
 func reportSurvey(found []clientSurvey, s show.Streams) error {
 	if len(found) == 0 {
-		s.Reportf("no file of another client is there; indus mcp import FILE reads one that lies elsewhere")
+		s.Reportf("there is no file of another client; indus mcp import FILE reads a file elsewhere")
 		return nil
 	}
 	t := &show.Table{}
@@ -305,7 +304,7 @@ func (f *importFlags) gather(ctx context.Context, x *importResult, source string
 	case len(x.From) > 0 || len(x.Notes) > 0:
 		return nil
 	case source == allClients:
-		return command.Usagef("no client has servers here; indus mcp import FILE reads a file that lies elsewhere")
+		return command.Usagef("no client has servers here; indus mcp import FILE reads a file elsewhere")
 	case none != nil:
 		return command.Usagef("%w", none)
 	}
@@ -319,7 +318,7 @@ func (f *importFlags) gatherFile(x *importResult, file string) error {
 	in, err := mcpconfig.Import(file, f.from, dryOptions())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return command.Usagef("%q is neither a client nor a file%s; indus mcp import lists what is there", file,
+		return command.Usagef("%q is neither a client nor a file%s; indus mcp import lists the files", file,
 			command.DidYouMean(file, clientNames()))
 	case err != nil:
 		return command.AsUsage(err)
@@ -459,14 +458,14 @@ func (f *importFlags) report(x *importResult, source string, s show.Streams) err
 		case "lost", "kept":
 			reportKept(server, source, s)
 		case "same":
-			s.Reportf("the server %q is there already, and the same", server.Server)
+			s.Reportf("the server %q exists already and is the same", server.Server)
 		default:
 			servers.add(server.Server, server.Row)
 			written = append(written, server.Server)
 		}
 	}
 	if len(written) == 0 {
-		s.Reportf("nothing is to be written to %s", x.To)
+		s.Reportf("there is nothing to write to %s", x.To)
 		return nil
 	}
 	whole.add("servers", servers.JSON())

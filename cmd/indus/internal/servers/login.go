@@ -26,12 +26,12 @@ func newLogin(s show.Streams) *cobra.Command {
 	var f loginFlags
 	cmd := command.New(s, f.login, cobra.Command{
 		Use: "login [SERVER]...", Aliases: []string{"auth"}, SuggestFor: []string{"signin", "sign-in", "oauth"},
-		Short: "Sign in to a server that wants it", Long: loginHelp, ValidArgsFunction: f.CompleteServers(math.MaxInt),
+		Short: "Sign in to a server that requires it", Long: loginHelp, ValidArgsFunction: f.CompleteServers(math.MaxInt),
 	})
-	cmd.Flags().BoolVar(&f.all, "all", false, "every server that wants a sign-in and has none")
+	cmd.Flags().BoolVar(&f.all, "all", false, "every server that requires a sign-in and has none")
 	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false,
-		`print the address, to be opened anywhere, and read from stdin the one at which
-		that browser ends`)
+		`print the address to open in any browser, and read from stdin the address at
+		which that browser ends`)
 	cmd.Flags().StringVar(&f.as, "as", "",
 		`PRINCIPAL  sign this caller of indus serve in, for servers with "per": "principal"
 		("user:NAME" of a key's --principal; the log of indus serve names principals)`)
@@ -51,10 +51,9 @@ func (f *loginFlags) checkPrincipal() error {
 		f.as, f.as)
 }
 
-const loginHelp = `Sign in to servers that want OAuth. The browser opens at the server's authorization
-server; when it has come back, every indus on this machine uses the sign-in, and
-renews it by itself where that is possible. An indus serve that runs takes it up
-at once.
+const loginHelp = `Sign in to servers that require OAuth. The browser opens the page of the server's
+authorization server. After you sign in, every indus on this machine uses the sign-in,
+and renews it if that is possible. A running indus serve uses it at once.
 
 Usage:
   indus mcp login SERVER... [FLAG]...
@@ -63,10 +62,10 @@ Usage:
 Flags:
   --*
 
-$BROWSER is the command that opens addresses, where it is set. Sign-ins are kept in
-oauth.json of the state directory, encrypted; the key is in the system's keychain,
-else in a file beside it. INDUS_STORE_KEY is the key where it is set, and
-INDUS_KEYCHAIN=off leaves the keychain alone.
+If $BROWSER is set, it is the command that opens addresses. Sign-ins are stored in
+oauth.json of the state directory, encrypted. The key is in the system's keychain, or in
+a file beside it. If INDUS_STORE_KEY is set, it is the key. INDUS_KEYCHAIN=off turns off
+the use of the keychain.
 
 A session:
   $ indus mcp login linear
@@ -100,11 +99,11 @@ func noSignIn(o interop.Server) string {
 	_, process := o.Transport.(interop.Stdio)
 	switch {
 	case process:
-		return "it is a command, which takes what it needs from its environment"
+		return "it is a command, which has its credentials in its environment"
 	case o.Forward.Authorization:
 		return `it gets the callers' own tokens ("authorization": "forward")`
 	case o.OAuth.Off:
-		return `the configuration says "oauth": false`
+		return `the configuration has "oauth": false`
 	}
 	return `the configuration has an Authorization for it in "headers"`
 }
@@ -219,9 +218,9 @@ func newLogout(s show.Streams) *cobra.Command {
 	return cmd
 }
 
-const logoutHelp = `Forget sign-ins. The authorization server ends them where it can (RFC 7009); they are
-forgotten here in any case. So is the registration of indus there: the next sign-in
-makes another.
+const logoutHelp = `Remove sign-ins. The authorization server revokes them if it supports that (RFC 7009).
+They are removed here in any case, and so is the registration of indus at that server:
+the next sign-in creates another.
 
 Usage:
   indus mcp logout SERVER... [FLAG]...
@@ -252,7 +251,7 @@ func (f *loginFlags) logout(ctx context.Context, args []string, s show.Streams) 
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil && had:
-			s.Reportf("%s: forgotten here, but the authorization server was not told: %s", k.name, k.server.Mask(err.Error()))
+			s.Reportf("%s: removed here, but not revoked at the authorization server: %s", k.name, k.server.Mask(err.Error()))
 			failed = cmp.Or(failed, command.Said(err))
 		case err != nil:
 			return err

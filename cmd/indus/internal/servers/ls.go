@@ -25,22 +25,21 @@ func newLs(s show.Streams) *cobra.Command {
 	var f lsFlags
 	cmd := command.New(s, f.ls, cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, SuggestFor: []string{"status", "ps", "servers"},
-		Short: "Connect every server, and say how each is", Long: lsHelp, ValidArgsFunction: cobra.NoFileCompletions,
+		Short: "Connect to every server and show its state", Long: lsHelp, ValidArgsFunction: cobra.NoFileCompletions,
 	})
 	cmd.Flags().BoolVar(&f.offline, "offline", false,
-		`connect nothing: how many tools each had when indus serve last heard it, and when
-		that was`)
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array, an object a server")
+		`do not connect: show the number of tools that indus serve last received, and
+		the time`)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array with one object per server")
 	f.Add(cmd)
 	return cmd
 }
 
-const lsHelp = `Connect every configured server, and say how each is: its phase, the era and the
-revision of MCP that it speaks, how many tools it has, how long it took to connect,
-which file it is in, and the command or URL; of one that wants a sign-in until when
-it has one, also of each caller of indus serve with "per": "principal"; and where it
-did not connect, why, and what to try. A faulted server is an answer and no failure:
-ls exits 0.
+const lsHelp = `Connect to every configured server and show its state: phase, era and revision of MCP,
+number of tools, time to connect, file, and command or URL. If a server needs a sign-in,
+the expiry of the sign-in is shown, with "per": "principal" also for each caller of indus
+serve. If a server did not connect, the reason and a remedy are shown. A faulted server
+is no failure of ls, which exits 0.
 
 A session:
   $ indus mcp ls --mcp servers.json

@@ -23,10 +23,10 @@ func newGet(s show.Streams) *cobra.Command {
 		user's own, none), reason, try, notes, row`, (*scopeFlags).get)
 }
 
-const getHelp = `Show a server as its file has it, where that is, and whether it may start. Nothing is
-started or looked up: variables are shown as they are written. The values of
-environment and headers are hidden but for their variables, and so is what looks
-like a secret elsewhere.
+const getHelp = `Show the entry of a server, its file, and whether it may start. Nothing is started or
+looked up: variables are shown as they are written. The values of environment and headers
+are hidden, except for their variables. Other values that look like secrets are hidden
+too.
 
 A session:
   $ indus mcp get github
@@ -211,7 +211,7 @@ func reportPlainSecrets(d mcpconfig.Definition, path string, s show.Streams) {
 }
 
 func newEnable(s show.Streams) *cobra.Command {
-	return newSwitch(true, "enable", "Switch a server on", "Switch a server on that its file says is disabled.", s)
+	return newSwitch(true, "enable", "Switch a server on", "Enable a server that is disabled in its file.", s)
 }
 
 func newDisable(s show.Streams) *cobra.Command {
@@ -280,9 +280,9 @@ func newRemove(s show.Streams) *cobra.Command {
 	}, anyRow, s, editJSONHelp, (*scopeFlags).remove)
 }
 
-const removeHelp = `Take a server out of the file where it is configured. Of several files it is the
-one whose row counts. The rest of the file stays as it is, and so do comments that
-are on lines of their own.
+const removeHelp = `Remove a server from the file where it is configured. If several files have it, it is
+removed from the file that takes precedence. The rest of the file stays as it is, and so
+do comments on lines of their own.
 
 A session:
   $ indus mcp remove github

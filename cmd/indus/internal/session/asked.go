@@ -82,7 +82,7 @@ func (x *session) elicit(ctx context.Context, m interop.Message) (json.RawMessag
 		if u, err := url.Parse(p.URL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 			return nil, badParams("the URL is none of a page")
 		}
-		f.Lines = append(f.Lines, "Open this page in a browser, if you know whose it is:", p.URL)
+		f.Lines = append(f.Lines, "Open this page in a browser, if you trust its site:", p.URL)
 		f.Yes = "says that you opened it"
 	default:
 		return nil, badParams("mode %q is not known", p.Mode)

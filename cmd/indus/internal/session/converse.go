@@ -259,7 +259,7 @@ func (c *conversation) greet() {
 	if line := c.serversLine(); line != "" {
 		c.screen.Print(line)
 	}
-	c.screen.Print(c.screen.Dim("/help says what else there is; Ctrl-C cancels, Ctrl-D leaves"), "")
+	c.screen.Print(c.screen.Dim("/help lists the commands; Ctrl-C cancels, Ctrl-D exits"), "")
 }
 
 // lastWords returns the model's last text.

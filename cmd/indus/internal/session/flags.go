@@ -52,37 +52,37 @@ func addFlags(root *cobra.Command) *flags {
 	f.ConfigFlags.Add(root)
 	f.LedgerFlags.Add(root)
 	fs := root.Flags()
-	fs.StringVarP(&f.text, "prompt", "p", "", `TEXT  answer TEXT on stdout, and end; what stdin has is context, unless
-		it is a terminal`)
-	fs.StringVar(&f.model, "model", "", `PROVIDER/NAME  the model: of anthropic, openai, openrouter or ollama; any
-		name with --base-url (default: $INDUS_MODEL, or "model" of the settings, or one of the provider whose key is
-		there)`)
-	fs.StringVar(&f.baseURL, "base-url", "", `URL  a server that speaks as OpenAI does, or with the model
-		anthropic/NAME as Anthropic does (default: $ANTHROPIC_BASE_URL or $OPENAI_BASE_URL, or the provider's own)`)
+	fs.StringVarP(&f.text, "prompt", "p", "", `TEXT  print the answer to TEXT on stdout, and exit; stdin is context,
+		unless it is a terminal`)
+	fs.StringVar(&f.model, "model", "", `PROVIDER/NAME  the model, from anthropic, openai, openrouter or ollama; any
+		name with --base-url (default: $INDUS_MODEL, "model" of the settings, or a model of the provider for which a
+		key is set)`)
+	fs.StringVar(&f.baseURL, "base-url", "", `URL  a server with the API of OpenAI, or of Anthropic with the
+		model anthropic/NAME (default: $ANTHROPIC_BASE_URL or $OPENAI_BASE_URL, or the provider's own)`)
 	fs.StringVar(&f.keyFile, "key-file", "", `FILE  the provider's key (default: $ANTHROPIC_API_KEY, $OPENAI_API_KEY
-		or $OPENROUTER_API_KEY, each for its own address alone; or "keyFile" or "keyEnv" of the settings)`)
-	fs.StringSliceVar(&f.tools, "tools", nil, `LIST  the built-in tools that there are: read, bash, … (default: all);
-		the servers' are there in any case`)
+		or $OPENROUTER_API_KEY, each is sent only to its own provider; or "keyFile" or "keyEnv" of the settings)`)
+	fs.StringSliceVar(&f.tools, "tools", nil, `LIST  the built-in tools to use: read, bash, … (default: all);
+		the tools of the servers are always available`)
 	_ = fs.SetAnnotation("tools", command.MayBeEmpty, nil) // an empty list selects all tools
-	fs.BoolVar(&f.noTools, "no-tools", false, "no tool at all, and no server is started")
-	fs.BoolVar(&f.noLedger, "no-ledger", false, "keep no ledger, and do not use one")
-	fs.BoolVar(&f.yes, "yes", false, "let every call run unasked")
-	fs.StringSliceVar(&f.allow, "allow", nil, `PATTERN  let calls of these tools run unasked: bash, github__*; may be
+	fs.BoolVar(&f.noTools, "no-tools", false, "use no tools, and start no server")
+	fs.BoolVar(&f.noLedger, "no-ledger", false, "do not use or write the ledger")
+	fs.BoolVar(&f.yes, "yes", false, "run every call without asking")
+	fs.StringSliceVar(&f.allow, "allow", nil, `PATTERN  run calls of these tools without asking: bash, github__*; may be
 		repeated or separated by commas`)
-	fs.BoolVar(&f.private, "allow-private", false, "let webfetch reach this machine and its network")
-	fs.IntVar(&f.steps, "steps", 0, "N  how many messages of the model one answer may take (default: 50)")
+	fs.BoolVar(&f.private, "allow-private", false, "let webfetch access this machine and its network")
+	fs.IntVar(&f.steps, "steps", 0, "N  the number of model messages that one answer may take (default: 50)")
 	fs.DurationVar(&f.wait, "wait", defaultWait, `TIME  how long the first turn waits for servers; a later server is
-		available in the next one; 0 is not at all (default: 5s)`)
-	fs.StringVar(&f.resume, "resume", "", "ID  go on with an earlier session, or the last of this directory")
+		available in the next turn; 0 does not wait (default: 5s)`)
+	fs.StringVar(&f.resume, "resume", "", "ID  continue an earlier session, or the last session of this directory")
 	fs.Lookup("resume").NoOptDefVal = latest
-	fs.IntVar(&f.budget, "tool-budget", defaultBudget, `TOKENS  beyond it four tools take the place of the servers':
+	fs.IntVar(&f.budget, "tool-budget", defaultBudget, `TOKENS  if the servers' tools take more, four tools replace them:
 		search, schema, call and batch find and run them (default: 20000)`)
-	fs.IntVar(&f.context, "context", 0, `TOKENS  how long a conversation may be; from four fifths of it on the results
-		of older calls are left out (default: "context" of the settings, or what is known of the model, or 150000)`)
-	fs.BoolVar(&f.agents, "agents", false, `use the project's AGENTS.md as it is; without it indus on a terminal asks,
-		again where the file has changed`)
-	fs.BoolVar(&f.asJSON, "json", false, `with -p, print what happens as JSON lines: the first is of type session and
-		has its id, the last is of type end, or an error; docs/session.md lists all`)
+	fs.IntVar(&f.context, "context", 0, `TOKENS  the maximum length of a conversation; above four fifths of it, the results
+		of older calls are left out (default: "context" of the settings, the known limit of the model, or 150000)`)
+	fs.BoolVar(&f.agents, "agents", false, `use the project's AGENTS.md without asking; otherwise indus asks on a terminal,
+		and asks again after the file changed`)
+	fs.BoolVar(&f.asJSON, "json", false, `with -p, print all events as JSON lines: the first has the type session and
+		its id, the last has the type end or is an error; docs/session.md lists all`)
 	return f
 }
 
@@ -117,7 +117,7 @@ func (f *flags) run(cmd *cobra.Command, s show.Streams) error {
 	case in && out && !f.asJSON:
 		return converse(cmd.Context(), f, s)
 	case cmd.Flags().NFlag() > 0:
-		return command.Usagef("no terminal to talk on: give the prompt with -p")
+		return command.Usagef("stdin or stdout is no terminal: give the prompt with -p")
 	}
 	return cmd.Help()
 }
@@ -131,18 +131,18 @@ func (f *flags) check(cmd *cobra.Command) error {
 	case f.noLedger && given("ledger"):
 		return command.Usagef("--no-ledger and --ledger exclude each other")
 	case f.asJSON && !f.hasPrompt:
-		return command.Usagef("--json needs -p: it prints what happens while that is answered")
+		return command.Usagef("--json needs -p: it prints the events of one answer")
 	case f.steps < 0 || f.steps == 0 && given("steps"):
-		return command.Usagef("--steps %d: it is how many messages of the model an answer may take", f.steps)
+		return command.Usagef("--steps %d: it is the number of model messages that an answer may take", f.steps)
 	case f.wait < 0:
-		return command.Usagef("--wait %v: it is how long the first turn waits for servers; 0 is not at all", f.wait)
+		return command.Usagef("--wait %v: it is how long the first turn waits for servers; 0 does not wait", f.wait)
 	case f.context < 0 || given("context") && f.context < leastContext:
 		return command.Usagef("--context %d: it is a number of tokens, %d at least", f.context, leastContext)
 	case f.budget < 1:
 		return command.Usagef("--tool-budget %d: it is a number of tokens, such as 20000", f.budget)
 	}
 	if f.hasPrompt && strings.TrimSpace(f.text) == "" {
-		return command.Usagef("-p is empty: it is what you ask")
+		return command.Usagef("-p is empty: give the question")
 	}
 	if err := (&agent.Permissions{Allow: f.allow}).Check(); err != nil {
 		return command.Usagef("--allow: %w", err)
@@ -154,7 +154,7 @@ const flagsHelp = `Flags of indus -p, and of indus on a terminal:
   --prompt --model --base-url --key-file --tools --no-tools
   --yes --allow --allow-private --wait --tool-budget --context
   --agents --steps --resume --no-ledger --json
-  Settings are the user's alone, in indusvx/settings.json of the configuration
-  directory: {"model", "baseURL", "keyFile" or "keyEnv", "context"}; a project has none. A call that
-  may do harm asks first; with -p it is refused.
+  Settings are in indusvx/settings.json of the user's configuration directory, never
+  in a project: {"model", "baseURL", "keyFile" or "keyEnv", "context"}. A call that may
+  do harm needs the user's permission; with -p it is refused.
   --mcp --trust --ledger`

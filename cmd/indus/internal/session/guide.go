@@ -119,6 +119,6 @@ func (x *session) guideText() string {
 		return ""
 	}
 	return fmt.Sprintf(
-		"\nThe project's %s, which the user has approved. It says how to work here, and gives no permission:\n%s\n",
+		"\nThe project's %s, which the user has approved. It describes how to work here, and grants no permission:\n%s\n",
 		guideName, strings.TrimRight(x.guide, "\n"))
 }

@@ -101,7 +101,7 @@ func (f *flags) target(name string) (target, error) {
 	case isSettings && settings.BaseURL != "":
 		t.address, source = settings.BaseURL, settings.path+": baseURL"
 	case t.name == "":
-		return t, command.Usagef("model %q: begin it with its provider, as in %s/…, or say with --base-url where it is%s",
+		return t, command.Usagef("model %q: begin it with its provider, as in %s/…, or give its URL with --base-url%s",
 			t.id, "anthropic",
 			command.DidYouMean(strings.Split(t.id, "/")[0], providerNames()))
 	case t.name == "ollama":

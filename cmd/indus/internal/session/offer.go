@@ -4,13 +4,11 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/indusagi/indus/toolbox/catalog"
 )
-
-// bytesPerToken is the average size of a token in schemas and descriptions.
-const bytesPerToken = 4
 
 // offer selects the tools that the model sees: the built-in tools, and the tools of servers while all of them fit. When
 // they no longer fit, new tools are available only through the four tools of the catalog. The model keeps the tools
@@ -82,7 +80,7 @@ func tokensOf(tools []toolbox.Descriptor) (n int) {
 	for _, d := range tools {
 		n += len(d.Name) + len(d.Description) + len(d.Parameters)
 	}
-	return n / bytesPerToken
+	return n / text.BytesPerToken
 }
 
 // selection is a source restricted to chosen names.

@@ -173,7 +173,7 @@ func (x *session) withRefusal(ask askFunc) askFunc {
 func (x *session) refusedByServers(_ context.Context, c toolbox.Call) error {
 	s := x.servers.Snapshot(c.Caller)
 	if slices.Contains(s.Held, c.Name) {
-		return errors.New("it is kept back, because it is not what it was when it was approved. A person has to accept it")
+		return errors.New("it is held back, because it changed after it was approved. A person has to accept it")
 	}
 	if listed := slices.ContainsFunc(s.Tools, func(d toolbox.Descriptor) bool { return d.Name == c.Name }); listed {
 		return nil

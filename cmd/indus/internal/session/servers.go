@@ -95,7 +95,7 @@ func (x *session) openLedger(ctx context.Context, c *mcpconfig.Config) (ledger.L
 		return nil, ctx.Err()
 	case guard != "":
 		return nil, fmt.Errorf(
-			"%w; without the ledger it is unknown which tools changed, and the configuration keeps those back", err)
+			"%w; the configuration holds back changed tools, and the ledger is needed to detect them", err)
 	}
 	x.streams.Reportf("no ledger is kept: %s", strings.TrimPrefix(err.Error(), "ledger: "))
 	return nil, nil

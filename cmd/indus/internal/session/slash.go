@@ -23,23 +23,23 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-const slashHelp = `/mcp                   the servers: how they are, and how many tools they have
-/mcp connect SERVER    start one that does not run, or that is down
-/mcp disconnect SERVER end one; its tools go at once
-/mcp tools SERVER      its tools, and which of them run unasked
-/mcp log [SERVER]      what happened to which tools since this session began
-/tools                 all tools, and which of them run unasked
-/prompts [NAME ARG=…]  the prompts of servers; with a name it is sent
-/result [N]            the last result of a tool, or the one N before it, whole
-/model [NAME]          the model; with PROVIDER/NAME another one from now on
-/compact               put a summary in the place of the conversation
-/clear                 begin another conversation
-/quit                  leave, as Ctrl-D does
+const slashHelp = `/mcp                   list the servers, their state and number of tools
+/mcp connect SERVER    start a server that is not running
+/mcp disconnect SERVER end a server; its tools are removed at once
+/mcp tools SERVER      list its tools, and which run without asking
+/mcp log [SERVER]      list changes of tools since this session began
+/tools                 list all tools, and which run without asking
+/prompts [NAME ARG=…]  list the prompts of servers; with a name, send one
+/result [N]            print the last tool result in full, or an earlier one
+/model [NAME]          show the model; with PROVIDER/NAME, change it
+/compact               replace the conversation with a summary
+/clear                 begin a new conversation
+/quit                  exit, like Ctrl-D
 
-@SERVER:URI in what you write sends a resource of a server along.
-Enter sends; Alt-Enter, or \ and Enter, begin a new line. Tab completes, the
-arrows up and down go through what was typed before, and Ctrl-R searches it.
-Esc or Ctrl-C cancels what runs; Ctrl-C twice leaves.`
+@SERVER:URI in a prompt attaches a resource of a server.
+Enter sends; Alt-Enter, or \ and Enter, begin a new line. Tab completes. The
+arrows up and down recall earlier prompts, and Ctrl-R searches them.
+Esc or Ctrl-C cancels the turn; Ctrl-C twice exits.`
 
 // slashNames maps the commands to the words that can follow them.
 var slashNames = map[string][]string{
@@ -63,7 +63,7 @@ func (c *conversation) command(ctx context.Context, text string) (leave bool, er
 		err = fmt.Errorf("no command %s%s; /help lists them", name,
 			command.DidYouMean(name, slices.Sorted(maps.Keys(slashNames))))
 	case len(args) > most:
-		err = fmt.Errorf("%s: %q is too much; /help says what it takes", name, args[most])
+		err = fmt.Errorf("%s: %q is too much; /help shows its arguments", name, args[most])
 	case name == "/help":
 		c.printText(slashHelp)
 	case name == "/mcp":
@@ -294,7 +294,7 @@ func (c *conversation) toolTable(server string, builtin bool) string {
 	}
 	for _, e := range c.servers.Changed() {
 		if e.Op == ledger.Hold && (builtin || e.Server == server) {
-			t.Add(e.Name, "held back", "it is not what was approved: see indus mcp accept")
+			t.Add(e.Name, "held back", "it changed after it was approved: see indus mcp accept")
 			n++
 		}
 	}

@@ -19,14 +19,14 @@ type Finding struct {
 
 // stepAdvice maps steps to the advice for their failure.
 var stepAdvice = map[oauth.Step]string{
-	oauth.StepResource: `what the server says of its sign-in cannot be used: its operator must correct that; or ` +
-		`get a token, and give it as "headers": {"Authorization": "Bearer ${TOKEN}"}`,
-	oauth.StepServer: "the authorization server cannot be used: can it be reached from here, and is it one for " +
+	oauth.StepResource: `the server's sign-in metadata cannot be used: its operator must correct them; or ` +
+		`get a token, and write "headers": {"Authorization": "Bearer ${TOKEN}"}`,
+	oauth.StepServer: "the authorization server cannot be used: can it be reached from here, and does it support " +
 		"MCP (metadata, PKCE)?",
 	oauth.StepRegistration: `register indus there by hand, with the redirect address http://127.0.0.1:PORT/callback, ` +
 		`and write "oauth": {"clientId": "…", "redirectPort": PORT}; another address of this machine is "redirectUri"`,
-	oauth.StepAuthorization: "sign in again, and see what the browser says: indus mcp login SERVER",
-	oauth.StepToken: `the authorization server refuses what it is shown: check "clientId" and "clientSecret", ` +
+	oauth.StepAuthorization: "sign in again, and read the page in the browser: indus mcp login SERVER",
+	oauth.StepToken: `the authorization server rejects the request: check "clientId" and "clientSecret", ` +
 		`or sign in again: indus mcp login SERVER`,
 }
 
@@ -35,15 +35,15 @@ func Advice(err error, server string) string {
 	step, ok := errors.AsType[*oauth.StepError](err)
 	switch {
 	case errors.Is(err, oauth.ErrOtherIssuer):
-		return `the server names another authorization server than the one that the client is for; if its operator ` +
-			`says that this is right, write the new one as "issuer" into "oauth" of the entry`
+		return `the server names another authorization server than before; if its operator ` +
+			`confirms the change, write the new one as "issuer" into "oauth" of the entry`
 	case errors.Is(err, oauth.ErrNoOAuth):
-		return `if it wants a key, write "headers": {"Authorization": "Bearer ${TOKEN}"}, or the header that its ` +
+		return `if it requires a key, write "headers": {"Authorization": "Bearer ${TOKEN}"}, or the header that its ` +
 			`documentation names`
 	case !ok:
 		return ""
 	case step.Unreachable():
-		return "it does not answer: is it running, and can it be reached from here?"
+		return "the server does not answer: is it running, and can it be reached from here?"
 	}
 	return strings.ReplaceAll(stepAdvice[step.Step], "SERVER", server)
 }
@@ -59,7 +59,9 @@ func (t *Tokens) Examine(ctx context.Context, s interop.Server, failed error) []
 		return nil // the server needs no sign-in
 	}
 	if err != nil {
-		return []Finding{{"sign-in", false, err.Error(), "mend the file of the sign-ins, or move it away and sign in again"}}
+		return []Finding{{
+			"sign-in", false, err.Error(), "correct the file of the sign-ins, or move it away and sign in again",
+		}}
 	}
 	needed, wantsSignIn := errors.AsType[*oauth.SignInError](failed)
 	step, stepFailed := errors.AsType[*oauth.StepError](failed)
@@ -103,7 +105,7 @@ func (t *Tokens) storedFindings(ctx context.Context, s interop.Server, own oauth
 func (t *Tokens) discoverFindings(ctx context.Context, s interop.Server, address string) (out []Finding) {
 	c, err := t.client(s)
 	if err != nil {
-		return []Finding{{"sign-in", false, err.Error(), `mend "oauth" in the entry`}}
+		return []Finding{{"sign-in", false, err.Error(), `correct "oauth" in the entry`}}
 	}
 	d, err := c.Discover(ctx, address)
 	if d != nil {

@@ -29,7 +29,7 @@ func newCall(s show.Streams) *cobra.Command {
 	var f callFlags
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "call TOOL [ARGUMENT]...", SuggestFor: []string{"exec", "invoke", "use"},
-		Short: "Call a tool and print what it gives", Long: callHelp, ValidArgsFunction: f.completeCall,
+		Short: "Call a tool and print its result", Long: callHelp, ValidArgsFunction: f.completeCall,
 		Args: command.Needs(1, "the name of a tool: indus mcp tools lists them", ""),
 	})
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
@@ -42,7 +42,7 @@ func newCall(s show.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.argsJSON, "args", "", "JSON  a whole JSON object")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, rawJSONHelp)
 	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false,
-		"send arguments that do not fit the schema too: the server judges")
+		"send arguments even if they do not fit the schema")
 	f.Add(cmd)
 	return cmd
 }
@@ -59,16 +59,16 @@ func (f *callFlags) run(ctx context.Context, args []string, s show.Streams) erro
 	return f.call(ctx, args[0], a, s)
 }
 
-const callHelp = `Call a tool, by the name that "indus mcp tools" shows, and print what it gives:
+const callHelp = `Call a tool, by the name that "indus mcp tools" shows, and print its result:
 text as text, JSON as JSON, images and other media described.
 
 Usage:
   indus mcp call [FLAG]... TOOL [ARGUMENT]...
-  indus mcp call TOOL --help                    what does this tool take?
+  indus mcp call TOOL --help                    show the arguments of the tool
 
 ` + arguments.Help + `
 
-  What does not fit the tool's schema is refused before the server is asked.
+  Arguments that do not fit the tool's schema are refused before the call is sent.
 
 A session:
   $ indus mcp call everything__echo message=hi
@@ -172,7 +172,7 @@ func reportInvalid(s show.Streams, name string, e *validate.Error) error {
 		fmt.Fprintf(s.Err, "  %s\n", show.Clean(strings.TrimRight(line, "\n")))
 	}
 	return &command.ExitError{
-		Code: command.ExitUsage, Err: e, Try: "indus mcp call " + show.ShellWord(name) + " -h shows what it takes",
+		Code: command.ExitUsage, Err: e, Try: "indus mcp call " + show.ShellWord(name) + " -h shows its arguments",
 		Said: true,
 	}
 }

@@ -20,19 +20,19 @@ type completeFlags struct {
 func newComplete(s show.Streams) *cobra.Command {
 	var f completeFlags
 	cmd := command.New(s, f.complete, cobra.Command{
-		Use: "complete REF NAME=PREFIX [NAME=VALUE]...", Short: "Ask a server for values of an argument",
+		Use: "complete REF NAME=PREFIX [NAME=VALUE]...", Short: "List values that a server suggests for an argument",
 		Long: completeHelp, ValidArgsFunction: f.completeOwner,
 		Args: command.Needs(2,
 			"a prompt or the template of a URI, and NAME=PREFIX: indus mcp prompts and resources list them", ""),
 	})
-	f.addServerFlag(cmd, &f.server, "SERVER  the server that has the template; needed where several may")
+	f.addServerFlag(cmd, &f.server, "SERVER  the server that has the template; needed if several servers may have it")
 	f.add(cmd, rawJSONHelp)
 	return cmd
 }
 
 const completeHelp = `Ask a server for the values that an argument of a prompt, or a variable of a resource
-template, may have, and print them, one a line. NAME=PREFIX is the one that is asked
-for, "NAME=" for all; what follows is already decided.
+template, may have, and print them, one a line. NAME=PREFIX is the argument to
+complete, and "NAME=" lists all its values. NAME=VALUE sets other arguments.
 
 Usage:
   indus mcp complete [FLAG]... PROMPT NAME=PREFIX [NAME=VALUE]...

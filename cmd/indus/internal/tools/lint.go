@@ -26,30 +26,30 @@ type lintFlags struct {
 func newLint(s show.Streams) *cobra.Command {
 	var f lintFlags
 	cmd := command.New(s, f.run, cobra.Command{
-		Use: "lint [SERVER]...", Short: "Find what model providers refuse in tools, and what mounting makes of them",
+		Use: "lint [SERVER]...", Short: "Check tool schemas against the rules of model providers",
 		Long: lintHelp, ValidArgsFunction: f.CompleteServers(math.MaxInt),
 	})
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.providers, "provider", nil,
-		`P  ask provider P, or several, with commas; "all" is every provider, strict
-		modes left out; "client" is the clients alone. Known are: `+strings.Join(command.ProfileNames(), ", "))
+		`P  check for provider P, or several with commas; "all" is every provider without
+		strict modes; "client" is MCP clients only. The providers are: `+strings.Join(command.ProfileNames(), ", "))
 	flags.StringArrayVar(&f.files, "file", nil,
 		`FILE  lint a file instead of servers: a tools/list result, an array of tools,
 		one tool, or one JSON Schema; "-" is stdin; may be repeated`)
-	flags.StringSliceVar(&f.ignore, "ignore", nil, "RULE  leave out what breaks a rule, or several, with commas")
+	flags.StringSliceVar(&f.ignore, "ignore", nil, "RULE  leave out findings of a rule, or of several with commas")
 	flags.StringVar(&f.baseline, "baseline", "", "FILE  leave out the findings of a baseline")
-	flags.StringVar(&f.write, "write-baseline", "", "FILE  write what is found to a baseline, and do not fail")
-	flags.BoolVar(&f.strict, "strict", false, "fail for warnings too")
+	flags.StringVar(&f.write, "write-baseline", "", "FILE  write the findings to a baseline, and do not fail")
+	flags.BoolVar(&f.strict, "strict", false, "fail on warnings too")
 	flags.StringVar(&f.explain, "explain", "",
-		`RULE  print what a rule asks, what each provider accepts, and where that is from;
-		or, for the name of a provider, all of its rules`)
+		`RULE  print a rule, which providers accept it, and the source; for the name of a
+		provider, print all of its rules`)
 	flags.StringVar(&f.format, "format", "text", "F  text, json, markdown (a table) or github (workflow commands)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false,
-		`print changes that lose nothing too, and what one of several providers warns
-		of or drops in silence`)
+		`print lossless changes too, and warnings that concern only one of several
+		providers`)
 	flags.BoolVar(&f.asJSON, "json", false,
-		`as --format json: print a JSON object with all of it: profile (what is mounted with),
-		providers (who is asked), summary, counts, faults, and tools, each with name, server, tool, findings [{provider,
+		`like --format json: print a JSON object: profile (of the mounted tools),
+		providers (that were checked), summary, counts, faults, and tools, each with name, server, tool, findings [{provider,
 		path, rule, message, source, class, date, ignored}], changes [{path, rule, did, lost, narrowed}], refused (findings
 		that are left after the changes) and quarantined (the reason, if it is)`)
 	f.Add(cmd)
@@ -58,28 +58,26 @@ func newLint(s show.Streams) *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("explain", command.CompleteProfiles(ruleOffers()...))
 	_ = cmd.RegisterFlagCompletionFunc("provider", command.CompleteProfiles(
 		command.EveryProvider+"\tevery provider, strict modes left out", command.ClientProfile+
-			"\twhat clients refuse a whole list for"))
+			"\tfaults for which clients refuse a whole list"))
 	return cmd
 }
 
-const lintHelp = `Find out whether model providers take the tools of the configured servers, or of
-the named ones, or those in a file. For one tool that it does not like a provider
-refuses the whole request.
+const lintHelp = `Check whether model providers accept the tools of the configured servers, of the named
+servers, or in a file. A provider refuses a whole request if one tool breaks its rules.
 
-Without --provider it says what mounting makes of the tools, which shapes them so
-that every provider takes them: what a schema then no longer says ("lost"), and
-what a model can no longer ask for ("narrowed"). It fails if a tool would be
-quarantined, or be refused even so; changes are no failure.
+Without --provider, it shows how indus adapts the tools so that every provider accepts
+them: constraints that a schema loses ("lost"), and inputs that a model can no longer
+send ("narrowed"). It fails if a tool would be quarantined or still refused. Changes are
+no failure.
 
-With --provider it says what that provider refuses in the tools as they are, and
-fails if it refuses any. Use this in the CI of a server: its users without indus
-meet these refusals. What a provider documents, or was seen to refuse, is an
-error. What it merely does not list, and what it drops in silence, is a warning,
-which --strict makes a failure.
+With --provider, it shows the parts of the unchanged tools that the provider refuses, and
+fails if there are any. Use this in the CI of a server, because users without indus get
+these refusals. A documented or observed refusal is an error. A feature that the provider
+does not list, or ignores, is a warning, which --strict makes a failure.
 
-Either way it says what makes clients refuse the server's whole list (with
---provider that is an error), and warns of characters that no reader sees and of
-schemas that arguments cannot be checked against.
+In both cases, it shows faults for which clients refuse the server's whole list (an error
+with --provider). It also warns of invisible characters, and of schemas that cannot be
+used to check arguments.
 
 Usage:
   indus mcp lint [FLAG]... [SERVER]...

@@ -323,7 +323,7 @@ func (r *lintReport) writeSources(p *show.Page, shown func(Finding) bool) {
 		}
 	}
 	if seen != nil {
-		p.Printf("\nsources; indus mcp lint --explain RULE says more\n")
+		p.Printf("\nsources; indus mcp lint --explain RULE explains a rule\n")
 		p.WriteString(all.String())
 	}
 }

@@ -37,7 +37,7 @@ func newPrompts(s show.Streams) *cobra.Command {
 		json:  func(r command.Beside) any { return promptRow{r.Qualified(), r.Server, r.Raw} },
 		title: promptSignature,
 		count: func(rows []command.Beside) string { return show.Count(len(rows), "prompt") },
-	}, "print a JSON array: an object a prompt, with name, server and prompt, which is the prompt as its server wrote it",
+	}, "print a JSON array with one object per prompt: name, server and prompt, the prompt as its server wrote it",
 		cobra.Command{Use: "prompts [SERVER]...", Short: "List the prompts of every server, or of some", Long: promptsHelp})
 }
 
@@ -67,8 +67,8 @@ func newPrompt(s show.Streams) *cobra.Command {
 }
 
 const promptHelp = `Get a prompt, by the name that "indus mcp prompts" shows, with its arguments filled in,
-and print its messages. Where they are not one message of the user's alone, a line
-[ROLE] is before each.
+and print its messages. Unless there is a single message of the user, a line
+[ROLE] is printed before each.
 
 A session:
   $ indus mcp prompt everything__args-prompt city=Pune

@@ -51,7 +51,7 @@ func newResources(s show.Streams) *cobra.Command {
 			resources := slices.DeleteFunc(slices.Clone(rows), func(r command.Beside) bool { return r.URITemplate != "" })
 			return show.Count(len(resources), "resource") + ", " + show.Count(len(rows)-len(resources), "template")
 		},
-	}, `print a JSON array: an object a resource, with server, and uri and resource, or uriTemplate and template: as its
+	}, `print a JSON array with one object per resource: server, and uri and resource, or uriTemplate and template: as its
 		server wrote it`,
 		cobra.Command{
 			Use: "resources [SERVER]...", Short: "List the resources of every server, or of some", Long: resourcesHelp,
@@ -69,8 +69,8 @@ func newRead(s show.Streams) *cobra.Command {
 		Use: "read URI", Short: "Read a resource", Long: readHelp, ValidArgsFunction: cobra.NoFileCompletions,
 		Args: command.Needs(1, "a URI: indus mcp resources lists them", "URI"),
 	})
-	f.addServerFlag(cmd, &f.server, "SERVER  the server that has it; needed where several may")
-	cmd.Flags().StringVarP(&f.file, "output", "o", "", "FILE  write it into a file, whatever it is")
+	f.addServerFlag(cmd, &f.server, "SERVER  the server that has it; needed if several servers may have it")
+	cmd.Flags().StringVarP(&f.file, "output", "o", "", "FILE  write it to a file, whatever its type")
 	f.add(cmd, rawJSONHelp)
 	return cmd
 }
@@ -99,7 +99,7 @@ func (f *readFlags) read(ctx context.Context, args []string, s show.Streams) err
 	result, err := command.Ask(ctx, b.Fleet, server, "resources/read", map[string]string{"uri": uri})
 	if rpc, ok := errors.AsType[*interop.RPCError](err); ok && (rpc.Code == interop.CodeInvalidParams ||
 		rpc.Code == codeNotFound) {
-		return &command.ExitError{Err: command.Explain(err), Try: "indus mcp resources lists those that there are"}
+		return &command.ExitError{Err: command.Explain(err), Try: "indus mcp resources lists them"}
 	}
 	if err != nil {
 		return command.Explain(err)
@@ -202,7 +202,7 @@ func (b *besideServers) owner(ctx context.Context, uri, named string, s show.Str
 		case len(found) == 1:
 			return found[0], nil
 		case len(found) > 1:
-			return "", command.Usagef("%s may have %q: say which with --server", strings.Join(found, ", "), uri)
+			return "", command.Usagef("%s may have %q: name one with --server", strings.Join(found, ", "), uri)
 		}
 	}
 	return "", errors.New("no server has resources")

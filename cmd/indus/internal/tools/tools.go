@@ -40,29 +40,28 @@ func newTools(s show.Streams) *cobra.Command {
 			return completeTool(&f.ServerFlags, cmd, typed)
 		},
 	})
-	cmd.Flags().BoolVar(&f.long, "long", false, `print whole descriptions; otherwise "…" is where there is more`)
-	cmd.Flags().BoolVar(&f.schema, "schema", false, "print what a model sees")
+	cmd.Flags().BoolVar(&f.long, "long", false, `print whole descriptions; otherwise "…" marks omitted text`)
+	cmd.Flags().BoolVar(&f.schema, "schema", false, "print each tool as a model gets it")
 	cmd.Flags().StringVar(&f.provider, "provider", "",
-		`P  with --schema, whose rules shape it (default: universal, which every provider
-		accepts); "original" shapes nothing; others are in indus mcp lint -h`)
+		`P  with --schema, the provider to adapt the schema for (default: universal, which
+		every provider accepts); "original" changes nothing; indus mcp lint -h lists all`)
 	cmd.Flags().BoolVar(&f.original, "original", false,
-		"with --schema, print the owner's schema too, and what was changed")
+		"with --schema, print the server's own schema too, and the changes")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false,
-		`print a JSON array: an object a tool, with name, server and tool, which is the tool as
+		`print a JSON array with one object per tool: name, server and tool, which is the tool as
 		its server wrote it; with --schema name, server, description, parameters, changes [{path, rule, did, lost, narrowed}],
-		with --original original, and quarantined, the reason, where no model is shown it`)
+		with --original original, and quarantined, the reason if the tool is held back from models`)
 	f.Add(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("provider", command.CompleteProfiles())
 	return cmd
 }
 
-const toolsHelp = `List the tools of every configured server, or of one: the name to call each by,
-what it takes (a "?" marks what may be left out) and what it does. What is wrong
-with a server, and what a server lists that cannot be used, is reported on stderr.
+const toolsHelp = `List the tools of every configured server, or of one: the name of each,
+its arguments (a "?" marks optional ones) and its description. Faults of servers, and
+tools that cannot be used, are reported on stderr.
 
-With --schema it prints what a model sees of each tool instead: its name, its
-description, and the schema of its parameters as it is shaped for the model's
-provider.
+With --schema, it prints each tool as a model gets it: its name, its description, and
+the schema of its parameters, adapted for the model's provider.
 
 Usage:
   indus mcp tools [FLAG]... [SERVER|TOOL]
@@ -83,7 +82,7 @@ Exit codes:
   0    ok, though servers may be faulted; stderr names them
   1    the one SERVER, or every server, fails to list its tools
   2    usage: flags, files, and no such SERVER or TOOL
-  3    the one SERVER, or every server, wants authorization
+  3    the one SERVER, or every server, requires authorization
   4    the one SERVER, or every server, cannot be reached
   130  interrupted`
 

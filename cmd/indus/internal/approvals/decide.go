@@ -1,0 +1,114 @@
+package approvals
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/indusagi/indus/approval"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/spf13/cobra"
+)
+
+type allowFlags struct{ yes bool }
+
+func newAllow(s show.Streams) *cobra.Command {
+	var f allowFlags
+	cmd := command.New(s, f.run, cobra.Command{
+		Use: "allow ID", Aliases: []string{"yes"}, Short: "Allow one call to run once", Long: allowHelp,
+		Args: needsID(), ValidArgsFunction: completeIDs(false),
+	})
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not show the call and ask")
+	return cmd
+}
+
+const allowHelp = `Allow one call to run once. On a terminal, the call is shown first, and you are asked.
+The caller has to send it again, in 10 minutes unless "indus serve" has another time.
+
+A session:
+  $ indus approvals allow 7K2F --yes
+  indus: allowed 7K2F: merge of github, for user:alice until 2026-07-28 15:15:31
+
+` + exitHelp
+
+func (f *allowFlags) run(ctx context.Context, args []string, s show.Streams) error {
+	book, err := openBook()
+	if err != nil {
+		return err
+	}
+	if !f.yes {
+		item, err := book.Item(ctx, args[0])
+		if err != nil {
+			return itemError(err)
+		}
+		if item.State == approval.Waiting { // otherwise Decide has the error
+			p := newPerson(s)
+			if p == nil {
+				return command.Usagef("no terminal to ask on: look at it with indus approvals show %s, and allow it with --yes",
+					item.ID)
+			}
+			answer, err := p.ask(ctx, book, &item)
+			if err != nil {
+				return err
+			}
+			if answer != answerYes {
+				s.Reportf("not allowed: %s still waits; indus approvals deny %[1]s denies it", item.ID)
+				return nil
+			}
+		}
+	}
+	return decide(ctx, book, args[0], approval.Decision{Allow: true}, s)
+}
+
+type denyFlags struct{ reason string }
+
+func newDeny(s show.Streams) *cobra.Command {
+	var f denyFlags
+	cmd := command.New(s, f.run, cobra.Command{
+		Use: "deny ID", Aliases: []string{"no", "refuse"}, Short: "Deny one call", Long: denyHelp,
+		Args: needsID(), ValidArgsFunction: completeIDs(false),
+	})
+	cmd.Flags().StringVar(&f.reason, "reason", "", "TEXT  the reason, which the caller gets")
+	return cmd
+}
+
+const denyHelp = `Deny one call. If the caller sends it again before the denial expires, it is denied
+with the same reason.
+
+A session:
+  $ indus approvals deny 7K2F --reason "not on a Friday"
+  indus: denied 7K2F: merge of github, for user:alice until 2026-07-28 15:15:31
+
+` + exitHelp
+
+func (f *denyFlags) run(ctx context.Context, args []string, s show.Streams) error {
+	book, err := openBook()
+	if err != nil {
+		return err
+	}
+	return decide(ctx, book, args[0], approval.Decision{Reason: f.reason}, s)
+}
+
+// decide stores a decision of the operating system's user, and reports it.
+func decide(ctx context.Context, book *approval.Book, id string, d approval.Decision, s show.Streams) error {
+	d.Channel = approval.ByOperator
+	item, err := book.Decide(ctx, id, d)
+	if err != nil {
+		return itemError(err)
+	}
+	s.Reportf("%s", decided(&item))
+	return nil
+}
+
+// decided describes a decision in one line.
+func decided(i *approval.Item) string {
+	word := map[bool]string{true: "denied", false: "allowed"}[i.State == approval.Refused]
+	return fmt.Sprintf("%s %s: %s of %s, for %s until %s", word, i.ID, shortName(i.Tool), shortName(i.Server),
+		shortName(callerText(i.Principal)), timeText(i.Expires))
+}
+
+// shortName returns a name for the middle of a line.
+func shortName(name string) string {
+	return show.ShellWord(show.Cut(strings.TrimSpace(show.Escaped(name)), 60))
+}

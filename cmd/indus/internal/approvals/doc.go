@@ -1,0 +1,2 @@
+// Package approvals is "indus approvals": the calls that wait for the approval of a person.
+package approvals

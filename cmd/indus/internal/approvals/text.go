@@ -1,0 +1,121 @@
+package approvals
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/approval"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+)
+
+func timeText(t time.Time) string { return t.Local().Format(show.TimeFormat) }
+
+// callerText returns the name of a caller.
+func callerText(principal string) string { return cmp.Or(principal, "local") }
+
+// deciders describes who decides.
+var deciders = map[approval.Way]string{
+	approval.Caller: "the caller",
+	approval.Other:  "another person than the caller",
+	approval.Either: "the caller or another person",
+}
+
+// columnsOf returns the width of a terminal, or 0 if the stream is not a terminal.
+func columnsOf(stream any) int {
+	file, ok := show.Terminal(stream)
+	if !ok {
+		return 0
+	}
+	width, _ := show.ScreenSize(file)
+	return width
+}
+
+// describe returns all about an item for a person. Texts of callers and servers are escaped, and each of their lines is
+// indented, also where a terminal of that many columns would wrap it. So none of them looks like a line of indus. If
+// columns is 0, lines are not wrapped.
+func describe(i *approval.Item, columns int) string {
+	d := description{columns: columns}
+	d.head(i)
+	d.line("server", i.Server)
+	d.line("tool", i.Tool)
+	d.line("title", i.Title)
+	d.line("does", i.Description)
+	d.line("caller", callerText(i.Principal))
+	if i.Client != "" {
+		d.line("client", i.Client+", as it names itself")
+	}
+	d.line("view", cmp.Or(i.View, "everything"))
+	d.line("decides", deciders[i.Way])
+	d.line("rule", i.Rule)
+	d.line("asked", timeText(i.Asked))
+	if !i.Decided.IsZero() {
+		d.line("decision", i.Verdict())
+	}
+	if !i.Used.IsZero() {
+		d.line("used", timeText(i.Used))
+	}
+	size := fmt.Sprintf("%s, SHA-256 %s", show.Count(i.Bytes, "byte"), i.Arguments)
+	if i.Partial {
+		size += ", of which a part is shown"
+	}
+	d.line("arguments", size)
+	d.block(show.IndentJSON(i.Shown))
+	if i.Changed != "" {
+		d.line("changed", "since the tool was accepted:")
+		d.block(i.Changed)
+	}
+	return d.text.String()
+}
+
+// description collects the lines of describe.
+type description struct {
+	columns int
+	text    strings.Builder
+}
+
+// head adds the state, with the time that is left.
+func (d *description) head(i *approval.Item) {
+	text := i.ID + " is " + string(i.State)
+	if i.State == approval.Waiting || i.State == approval.Allowed {
+		left := max(0, time.Until(i.Expires)).Round(time.Second)
+		text += fmt.Sprintf(", until %s, for another %s", timeText(i.Expires), left)
+	}
+	d.text.WriteString(text + "\n")
+}
+
+// line adds a text with its label.
+func (d *description) line(label, text string) {
+	if text != "" {
+		d.wrapped("  "+show.Pad(label, 11), show.Escaped(text))
+	}
+}
+
+// block adds the lines of a text.
+func (d *description) block(text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		d.wrapped("    ", show.Escaped(line))
+	}
+}
+
+// minRoom is the minimum number of columns for a text behind its label.
+const minRoom = 20
+
+// wrapped adds a line, and continues it below its own beginning.
+func (d *description) wrapped(head, text string) {
+	room := d.columns - show.Columns(head)
+	for d.columns > 0 && show.Columns(text) > max(room, minRoom) {
+		part, used := 0, 0
+		for at, r := range text {
+			used += show.Columns(string(r))
+			if used > max(room, minRoom) {
+				break
+			}
+			part = at + len(string(r))
+		}
+		d.text.WriteString(head + text[:part] + "\n")
+		head, text = strings.Repeat(" ", show.Columns(head)), text[part:]
+	}
+	d.text.WriteString(strings.TrimRight(head+text, " ") + "\n")
+}

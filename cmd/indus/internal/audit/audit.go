@@ -1,0 +1,251 @@
+package audit
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/spf13/cobra"
+)
+
+// fileFlags selects the audit file.
+type fileFlags struct{ command.ConfigFlags }
+
+func (f *fileFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil,
+		`PATH  the configuration of "indus serve", which names the audit file (default: the
+		working directory, then the user's own files)`)
+}
+
+// path returns the file that the arguments or the configuration name.
+func (f *fileFlags) path(ctx context.Context, args []string) (string, error) {
+	if len(args) > 0 {
+		return args[0], nil
+	}
+	c, err := f.ReadDry(ctx)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case c.Audit == nil:
+		return "", command.Usagef(
+			`no configuration has "audit": name a file, indus audit FILE, or write "audit": "audit.jsonl" into your mcp.json`)
+	case c.Audit.Broken:
+		for _, n := range c.Notes {
+			if strings.Contains(n.Reason, "audit") || n.File == c.Audit.File {
+				return "", command.Usagef("%s", n)
+			}
+		}
+		return "", command.Usagef(`%s: "audit" cannot be read: name a file, indus audit FILE`, c.Audit.File)
+	}
+	return c.Audit.Path, nil
+}
+
+// listFlags selects records, and the form in which they are shown.
+type listFlags struct {
+	fileFlags
+	filter             audit.Filter
+	view, since, until string
+	outcome, top       string
+	limit              int
+	follow, asJSON     bool
+}
+
+// New returns the command audit.
+func New(s show.Streams) *cobra.Command {
+	var f listFlags
+	cmd := command.New(s, f.run, cobra.Command{
+		Use: "audit [FILE]", SuggestFor: []string{"records", "requests"},
+		Short: "Who called which tool when, and with which result", Long: auditHelp, Args: command.AtMost(1, "file"),
+	})
+	flags := cmd.Flags()
+	flags.StringVar(&f.filter.Principal, "principal", "", `NAME  of one caller only, such as user:alice, or local`)
+	flags.StringVar(&f.filter.Tool, "tool", "", "NAME  only this tool or prompt, by the server's name for it, or this URI")
+	flags.StringVar(&f.filter.Server, "server", "", "ID  of one server only")
+	flags.StringVar(&f.view, "view", "", `VIEW  of one view only: a server, @NAME, or * for the view of everything`)
+	flags.StringVar(&f.filter.Client, "client", "", "NAME  of one client program only")
+	flags.StringVar(&f.outcome, "outcome", "", "OUTCOME  allowed, denied, deferred or error")
+	flags.StringVar(&f.since, "since", "", "TIME  from then on")
+	flags.StringVar(&f.until, "until", "", "TIME  until then")
+	flags.StringVar(&f.filter.Approval, "approval", "", "ID  of one approval only")
+	flags.StringVar(&f.filter.Trace, "trace", "", "ID  of one trace only")
+	flags.IntVarP(&f.limit, "lines", "n", 100, `N  the number of newest records, or of rows of --top
+		(default: 100; 0 is all)`)
+	flags.BoolVar(&f.follow, "follow", false, "go on with new records until Ctrl-C")
+	flags.StringVar(&f.top, "top", "", `KEY  count records by tool, principal, server, client, view, method,
+		outcome or error`)
+	flags.BoolVar(&f.asJSON, "json", false, "print JSON Lines: the records as the file has them; with --top the rows")
+	f.add(cmd)
+	cmd.AddCommand(newVerify(s))
+	return cmd
+}
+
+const auditHelp = `Who called which tool, prompt or resource of indus serve when, and with which
+result: the newest last. The records are written if the configuration has "audit".
+A request is recorded before it is answered.
+
+Usage:
+  indus audit [FLAG]... [FILE]         the records (default: the configured file)
+  indus audit --top KEY [FLAG]... [FILE]   counts, bytes and durations by that key
+  indus audit verify [FLAG]... [FILE]  find records that are not as they were written
+
+Flags:
+  --*
+` + command.TimesHelp + `
+
+A session:
+  $ indus audit -n 3
+  2026-07-28 15:04:05  allowed   user:alice    tools/call github/create_issue  34ms
+  2026-07-28 15:04:09  denied    user:bob      tools/call github/delete_repo  policy.cedar:12
+  2026-07-28 15:04:11  deferred  user:bob      tools/call fs/write_file  approval 7K2F
+  $ indus audit --top tool --since 1d
+  TOOL                 COUNT  ERRORS  DENIED  BYTES IN  BYTES OUT  P50   P95
+  github/create_issue  812    3       0       415744    3325952    31ms  220ms
+
+Exit codes:
+  0    ok
+  1    the records cannot be read
+  2    usage: flags and files
+  130  interrupted`
+
+var outcomes = []audit.Outcome{audit.Allowed, audit.Denied, audit.Deferred, audit.Error}
+
+// check refuses flags that exclude each other, and completes the filter.
+func (f *listFlags) check() error {
+	switch {
+	case f.limit < 0:
+		return command.Usagef("-n %d: a number of records is 0, which is all, or more", f.limit)
+	case f.top != "" && f.follow:
+		return command.Usagef("--top and --follow exclude each other")
+	case f.top != "" && topKeys[f.top] == nil:
+		return command.Usagef("--top %q: write tool, principal, server, client, view, method, outcome or error", f.top)
+	case f.outcome != "" && !slices.Contains(outcomes, audit.Outcome(f.outcome)):
+		return command.Usagef("--outcome %q: write allowed, denied, deferred or error", f.outcome)
+	}
+	f.filter.Outcome = audit.Outcome(f.outcome)
+	if f.view != "" {
+		view := strings.TrimPrefix(f.view, "*")
+		f.filter.View = &view
+	}
+	if f.top == "" {
+		f.filter.Last = f.limit
+	}
+	now := time.Now()
+	for _, bound := range []struct {
+		text string
+		at   *time.Time
+	}{{f.since, &f.filter.Since}, {f.until, &f.filter.Until}} {
+		if bound.text == "" {
+			continue
+		}
+		at, err := command.ParseTime(bound.text, now)
+		if err != nil {
+			return err
+		}
+		*bound.at = at
+	}
+	if !f.filter.Until.IsZero() {
+		f.filter.Until = command.EndOfSecond(f.filter.Until)
+	}
+	return nil
+}
+
+func (f *listFlags) run(ctx context.Context, args []string, s show.Streams) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	path, err := f.path(ctx, args)
+	if err != nil {
+		return err
+	}
+	if f.top != "" {
+		return f.printTop(ctx, path, s)
+	}
+	each := func(r *audit.Record) error { return f.print(r, s) }
+	if f.follow {
+		return audit.Follow(ctx, path, &f.filter, each)
+	}
+	damaged, err := audit.Read(ctx, path, &f.filter, each)
+	reportDamaged(damaged, s)
+	return err
+}
+
+func reportDamaged(damaged int, s show.Streams) {
+	if damaged > 0 {
+		s.Reportf("%s left out: damaged; see indus audit verify", show.Count(damaged, "line"))
+	}
+}
+
+func (f *listFlags) print(r *audit.Record, s show.Streams) error {
+	if f.asJSON {
+		return s.WriteJSON(r.Line())
+	}
+	var p show.Page
+	p.Printf("%s  %s  %s  %s", r.At.Local().Format(show.TimeFormat), show.Pad(string(r.Outcome), 8),
+		show.Pad(show.Clean(r.Principal), 12), request(r))
+	if r.Duration > 0 {
+		p.Printf("  %s", duration(r.Duration))
+	}
+	for _, detail := range details(r) {
+		p.Printf("  %s", detail)
+	}
+	p.WriteString("\n")
+	return s.Print(&p)
+}
+
+// request describes the request: its method and its target.
+func request(r *audit.Record) string {
+	method := r.Method
+	if method == "" {
+		method = r.Type
+	}
+	if target := targetOf(r); target != "" {
+		return method + " " + target
+	}
+	return method
+}
+
+// targetOf returns the tool, prompt or resource with its server.
+func targetOf(r *audit.Record) string {
+	target := r.Tool
+	if target == "" {
+		target = r.Target
+	}
+	if r.Server == "" || target == "" {
+		return r.Server + target
+	}
+	return r.Server + "/" + target
+}
+
+// details returns the rules, the approval and the reason.
+func details(r *audit.Record) (out []string) {
+	if r.Outcome != audit.Allowed && len(r.Policies) > 0 {
+		out = append(out, show.List(r.Policies, show.MaxNamed, "rules"))
+	}
+	if r.Approval != "" {
+		text := "approval " + r.Approval
+		if r.Approver != "" {
+			text += " of " + r.Approver
+		}
+		out = append(out, text)
+	}
+	if r.Lost > 0 {
+		out = append(out, show.Count(int(min(r.Lost, 1<<53)), "record"))
+	}
+	if reason := strings.Trim(r.ErrorKind+": "+r.Reason, ": "); reason != "" {
+		out = append(out, reason)
+	}
+	return out
+}
+
+// duration is like show.Duration, and shows microseconds below a millisecond.
+func duration(d time.Duration) string {
+	if d < time.Millisecond {
+		return d.Round(time.Microsecond).String()
+	}
+	return show.Duration(d)
+}

@@ -1,0 +1,165 @@
+package policies
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/policy"
+	"github.com/spf13/cobra"
+)
+
+type explainFlags struct {
+	source
+	query
+	action string
+	claims []string
+	asJSON bool
+}
+
+func newExplain(s show.Streams) *cobra.Command {
+	var f explainFlags
+	cmd := command.New(s, f.run, cobra.Command{
+		Use:   "explain --as PRINCIPAL ITEM [ARGS]",
+		Short: "Show the decision of the policies about a request, with the reasons",
+		Long:  explainHelp, Args: explainArgs,
+	})
+	flags := cmd.Flags()
+	flags.StringVar(&f.As, "as", "",
+		`PRINCIPAL  the caller, as in User::"…": the name of a key (indus key add --principal),
+		key:ID, ISSUER#SUBJECT, or local for a caller without authentication`)
+	flags.StringSliceVar(&f.Groups, "group", nil, "G  a group of the caller, or several, with commas")
+	flags.StringVar(&f.action, "action", "call",
+		"A  call, list, read, get, complete, subscribe, ask, approve or administer")
+	flags.StringVar(&f.View, "view", "", "V  the view: a server, or @NAME (default: all servers)")
+	flags.StringVar(&f.Client, "client", "", "C  the name that the client gives, such as claude-code")
+	flags.StringVar(&f.Era, "era", "modern", "E  modern or legacy")
+	flags.StringVar(&f.Address, "address", "", "IP  the address of the client (default: none, as over stdio)")
+	flags.StringSliceVar(&f.claims, "claim", nil,
+		`NAME[=false]  an annotation of the tool: readOnly, destructive, idempotent, openWorld;
+		or several, with commas`)
+	flags.BoolVar(&f.Changed, "changed", false, "the tool differs from its approved definition")
+	flags.BoolVar(&f.asJSON, "json", false,
+		`print a JSON object: verdict (allow, deny or approve), approve, rates, audit, rules, problems
+		and near (permits that do not apply, with missing)`)
+	f.add(cmd, true)
+	return cmd
+}
+
+func explainArgs(cmd *cobra.Command, words []string) error {
+	if err := command.Needs(1, "an item: SERVER/TOOL", "")(cmd, words); err != nil {
+		return err
+	}
+	return command.AtMost(2, "item and its arguments")(cmd, words)
+}
+
+const explainHelp = `Show the decision of the policies about a request: allow, deny, or approve (the call
+waits for a person). Then the rules that decided, with file and line. For a denied
+request, also the permits that came closest, and what would have to differ.
+
+ITEM is a tool as SERVER/TOOL or SERVER__TOOL; for --action read or subscribe
+SERVER/URI, for get SERVER/PROMPT, for ask and administer SERVER (or @VIEW). ARGS are
+the arguments as a JSON object. Without ARGS, the question is whether some arguments
+would be permitted. No server is started.
+
+A session:
+  $ indus policy explain --as alice --group dev github/merge '{"repo": "indus"}'
+  deny
+  no permit applies
+  permit policy.cedar:4 would apply, but:
+    the condition context.args.repo == "website" is false
+
+` + exitHelp
+
+func (f *explainFlags) run(ctx context.Context, words []string, s show.Streams) error {
+	if f.As == "" {
+		return command.Usagef(`--as is missing: name a principal, or "local"`)
+	}
+	f.Item, f.Action = words[0], policy.Action(f.action)
+	if len(words) > 1 {
+		if f.Args = json.RawMessage(words[1]); !json.Valid(f.Args) {
+			return command.Usagef("the arguments are not JSON: write an object, such as '{\"path\": \"/tmp\"}'")
+		}
+	}
+	f.Claims = map[string]bool{}
+	for _, claim := range f.claims {
+		name, value, isSet := strings.Cut(claim, "=")
+		b, err := strconv.ParseBool(value)
+		if isSet && err != nil {
+			return command.Usagef("--claim %q: write NAME, NAME=true or NAME=false", claim)
+		}
+		f.Claims[name] = b || !isSet
+	}
+	r, err := f.request()
+	if err != nil {
+		return command.Usagef("%w", err)
+	}
+	set, err := f.load(ctx, s)
+	if err != nil {
+		return err
+	}
+	explanation := set.Explain(r)
+	if f.asJSON {
+		return s.WriteIndented(struct {
+			Word string `json:"verdict"`
+			policy.Explanation
+		}{verdictOf(explanation.Verdict), explanation})
+	}
+	page := explained(explanation, r.AnyArguments && (r.Action == policy.Call || r.Action == policy.Get))
+	return s.Print(page)
+}
+
+var approvers = map[policy.Approval]string{
+	policy.CallerApproves: "an approval by the caller",
+	policy.OtherApproves:  "an approval by another person",
+	policy.EitherApproves: "an approval by the caller or another person",
+}
+
+// explained returns an explanation for a person.
+func explained(e policy.Explanation, anyArguments bool) *show.Page {
+	var page show.Page
+	page.Printf("%s\n", verdictOf(e.Verdict))
+	if e.Allowed && anyArguments {
+		page.Printf("with some arguments\n")
+	}
+	if e.Approve != policy.NoApproval {
+		page.Printf("%s\n", approvers[e.Approve])
+	}
+	for _, rate := range e.Rates {
+		page.Printf("at most %d calls per %s (%s)\n", rate.Calls, rate.Per, rate.Policy)
+	}
+	switch {
+	case e.Audit.Result:
+		page.Printf("the audit record has the arguments and the result\n")
+	case e.Audit.Arguments:
+		page.Printf("the audit record has the arguments\n")
+	}
+	for _, r := range e.Rules {
+		page.Printf("%s %s\n", r.Effect, placeOf(r))
+	}
+	if !e.Allowed && len(e.Rules) == 0 {
+		page.Printf("no permit applies\n")
+	}
+	for _, problem := range e.Problems {
+		page.Printf("problem: %s\n", problem)
+	}
+	for _, near := range e.Near {
+		page.Printf("%s %s would apply, but:\n", near.Effect, placeOf(near.Rule))
+		for _, missing := range near.Missing {
+			page.Printf("  %s\n", missing)
+		}
+	}
+	return &page
+}
+
+// placeOf returns the place of a rule, and its id if it has its own.
+func placeOf(r policy.Rule) string {
+	place := r.File + ":" + strconv.Itoa(r.Line)
+	if r.ID == place {
+		return place
+	}
+	return place + " (" + r.ID + ")"
+}

@@ -1,0 +1,240 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/indusagi/indus/approval"
+	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/policy"
+)
+
+// control holds the policy, the approvals and the audit of a running gateway.
+type control struct {
+	policy  atomic.Pointer[servedPolicy] // nil: there is no policy
+	audit   *audit.Log                   // nil: requests are not recorded
+	options gateway.Control
+
+	endWebhook func() // ends the webhook of approvals; nil: there is none
+
+	states  fileStates // of the files of the policy, when they were read
+	pending fileStates // at the last check, if they were different
+}
+
+// servedPolicy is a policy and its mode.
+type servedPolicy struct {
+	*policy.Engine
+	report bool
+}
+
+// openControl opens the policy, the approvals and the audit. A file that is missing or broken stops the start.
+func (f *serveFlags) openControl(c *mcpconfig.Config, s show.Streams) (*control, error) {
+	k := &control{}
+	k.options.Mask = s.Masked
+	k.options.Policy = func() (*policy.Set, bool) {
+		p := k.policy.Load()
+		if p == nil {
+			return nil, false
+		}
+		return p.Current(), p.report
+	}
+	if err := k.openPolicy(f.policyOf(c)); err != nil {
+		return nil, command.AsUsage(err)
+	}
+	if k.policy.Load() != nil {
+		s.Reportf("policy: %s", k.describe())
+	}
+	if err := k.openApprovals(f.approvalsOf(c), s); err != nil {
+		return nil, err
+	}
+	return k, k.openAudit(f.auditOf(c), s)
+}
+
+// auditOf returns the audit that the flag or the configuration names, or nil if there is none.
+func (f *serveFlags) auditOf(c *mcpconfig.Config) *mcpconfig.Audit {
+	if f.audit == "" {
+		return c.Audit
+	}
+	a := mcpconfig.Audit{Path: f.audit}
+	if c.Audit != nil && !c.Audit.Broken { // its bounds
+		a = *c.Audit
+		a.Path = f.audit
+	}
+	return &a
+}
+
+func (k *control) openAudit(a *mcpconfig.Audit, s show.Streams) error {
+	if a == nil {
+		return nil
+	}
+	if a.Broken {
+		return command.Usagef("requests cannot be recorded: correct %q in the configuration", "audit")
+	}
+	o := &audit.Options{MaxSize: a.MaxSize, MaxAge: a.MaxAge, Keep: a.Keep, Sync: a.Sync, Logger: s.Logger()}
+	if a.Continue {
+		o.OnFull = audit.Continue
+	}
+	log, err := audit.Open(a.Path, o)
+	if err != nil {
+		return command.AsUsage(err)
+	}
+	k.audit, k.options.Audit = log, log
+	return nil
+}
+
+// approvalsOf returns how calls wait for a person: as the flag or the configuration has it.
+func (f *serveFlags) approvalsOf(c *mcpconfig.Config) mcpconfig.CallApprovals {
+	var a mcpconfig.CallApprovals
+	if c.Approvals != nil {
+		a = *c.Approvals
+	}
+	a.Expire = cmp.Or(f.approvalExpire, a.Expire)
+	return a
+}
+
+// openApprovals opens the approvals of the user. Without a state directory, they last as long as the process.
+func (k *control) openApprovals(a mcpconfig.CallApprovals, s show.Streams) error {
+	if a.Broken {
+		return command.Usagef("calls cannot wait for approval: correct %q in the configuration", "approvals")
+	}
+	path := command.ApprovalsPath()
+	if path == "" {
+		dir, err := os.MkdirTemp("", "indus-approvals-")
+		if err != nil {
+			return err
+		}
+		path = filepath.Join(dir, "approvals.json")
+	}
+	book, err := approval.Open(path, &approval.Options{Expire: a.Expire})
+	if err != nil {
+		return err
+	}
+	k.options.Approvals = book
+	if a.Webhook == "" {
+		return nil
+	}
+	s.Learn(a.Secret)
+	w, err := approval.NewWebhook(a.Webhook, a.Secret.Reveal(), &approval.WebhookOptions{
+		Report: func(err error) { s.Reportf("the webhook of approvals: %v", err) },
+	})
+	if err != nil {
+		return command.AsUsage(err)
+	}
+	k.endWebhook = inBackground(context.Background(), func(ctx context.Context) { w.Run(ctx, book) })
+	return nil
+}
+
+// policyOf returns the policy that the flag or the configuration names, or nil if there is none.
+func (f *serveFlags) policyOf(c *mcpconfig.Config) *mcpconfig.Policy {
+	if f.policy == "" {
+		return c.Policy
+	}
+	p := &mcpconfig.Policy{Path: f.policy}
+	if c.Policy != nil {
+		p.Report = c.Policy.Report
+	}
+	return p
+}
+
+// openPolicy makes a policy the one that decides. Nil means that everything is permitted.
+func (k *control) openPolicy(p *mcpconfig.Policy) error {
+	switch {
+	case p == nil:
+		k.policy.Store(nil)
+		return nil
+	case p.Broken:
+		return fmt.Errorf("the policy cannot be used: correct %q in the configuration", "policy")
+	case p.Path == "":
+		return fmt.Errorf("%s:%d: there is \"policyMode\" and no \"policy\"", p.File, p.Line)
+	}
+	began := time.Now()
+	engine, err := policy.Open(p.Path)
+	if err != nil {
+		return err
+	}
+	k.states, k.pending = statFiles(engine.Watched()).withoutRecent(began), nil
+	k.policy.Store(&servedPolicy{engine, p.Report})
+	return nil
+}
+
+// follow applies a policy that the configuration names now. A policy that cannot be used changes nothing.
+func (k *control) follow(before, now *mcpconfig.Policy, g *gateway.Gateway, s show.Streams) error {
+	if before.Equal(now) {
+		return nil
+	}
+	if err := k.openPolicy(now); err != nil {
+		return err
+	}
+	s.Reportf("the policy has changed: %s", k.describe())
+	g.PolicyChanged()
+	return nil
+}
+
+// describe describes the policy that decides.
+func (k *control) describe() string {
+	p := k.policy.Load()
+	switch {
+	case p == nil:
+		return "there is none, and everything is permitted"
+	case p.report:
+		return fmt.Sprintf("%d rules of %s, which only report", p.Current().Len(), p.Path())
+	}
+	return fmt.Sprintf("%d rules of %s", p.Current().Len(), p.Path())
+}
+
+// tick reads the policy again once its files have changed and are stable. A broken policy changes nothing.
+func (k *control) tick(g *gateway.Gateway, s show.Streams) {
+	p := k.policy.Load()
+	if p == nil {
+		return
+	}
+	files := p.Watched()
+	now := statFiles(files)
+	switch {
+	case now.same(k.states, files):
+		k.pending = nil
+	case k.pending == nil || !now.same(k.pending, files):
+		k.pending = now
+	default:
+		k.reload(g, s)
+	}
+}
+
+// reload reads the policy again.
+func (k *control) reload(g *gateway.Gateway, s show.Streams) {
+	p := k.policy.Load()
+	if p == nil {
+		return
+	}
+	began := time.Now()
+	k.states, k.pending = statFiles(p.Watched()), nil
+	changed, err := p.Reload()
+	if err != nil {
+		s.Reportf("%v; the policy that was read before goes on", err)
+		return
+	}
+	k.states = statFiles(p.Watched()).withoutRecent(began)
+	if changed {
+		s.Reportf("the policy has changed: %s", k.describe())
+		g.PolicyChanged()
+	}
+}
+
+// close ends the webhook and closes the audit.
+func (k *control) close() {
+	if k.endWebhook != nil {
+		k.endWebhook()
+	}
+	if k.audit != nil {
+		_ = k.audit.Close()
+	}
+}
