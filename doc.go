@@ -5,6 +5,9 @@
 //   - host: publishes a toolbox to MCP clients, over HTTP, stdio and in memory.
 //   - gateway: puts many servers behind one: tools, prompts, resources and the questions of servers.
 //   - identity: authenticates the caller of an HTTP request: API keys, tokens of authorization servers.
+//   - approval: calls that wait for the approval of a person, and the grants.
+//   - policy: decides what a caller may do, by Cedar policies.
+//   - audit: one record for each request of a caller, in a file that shows changes.
 //   - toolbox: tools and their calls, without MCP. toolbox/catalog puts many tools behind four,
 //     toolbox/standard has built-in tools.
 //   - schema: JSON Schema as each model provider accepts it. schema/validate checks

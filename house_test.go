@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // The budgets limit how much a new reader has to learn: exported names per package and lines per package. Package-level
@@ -19,6 +20,7 @@ import (
 const (
 	maxExported = 45
 	maxLines    = 4000
+	maxColumns  = 120 // of a line outside tests; a tab is one column
 )
 
 // exportedBudget lists the packages with more exported names than maxExported, with the reasons.
@@ -31,7 +33,7 @@ var exportedBudget = map[string]struct {
 		"codes, sharing of connections"},
 	"ledger": {60, "43 names, and 17 constants of three enumerations: operations, changes, damage; " +
 		"the seed names most"},
-	"mcpconfig": {47, "37 names, and 10 constants of two enumerations: states, scopes"},
+	"mcpconfig": {50, "40 names, and 10 constants of two enumerations: states, scopes"},
 	"schema":    {83, "32 names, and three enumerations that are data: 27 rules, 21 profiles, three classes"},
 	"toolbox": {60, "the author of a tool imports one package: tools, their context, results and media, and questions to " +
 		"the client"},
@@ -44,17 +46,20 @@ var largePackages = []string{"gateway", "host", "interop", "ledger", "mcpconfig"
 // internal/testkit. If a room shrinks, its budget shrinks too. A budget grows only for a reason that the commit gives.
 var roomBudget = map[string]int{
 	"agent":     3500,
-	"cmd":       21100,
+	"approval":  1200,
+	"audit":     1900,
+	"cmd":       24400,
 	"examples":  300,
-	"gateway":   4600,
-	"host":      7300,
-	"identity":  1700,
-	"internal":  10100,
-	"interop":   12400,
-	"ledger":    4300,
-	"mcpconfig": 10300,
+	"gateway":   6500,
+	"host":      7400,
+	"identity":  1800,
+	"internal":  11500,
+	"interop":   12450,
+	"ledger":    4100,
+	"mcpconfig": 10700,
 	"oauth":     4200,
 	"operation": 2700,
+	"policy":    3750,
 	"schema":    9500,
 	"toolbox":   7700,
 }
@@ -114,6 +119,23 @@ func TestPackagesStaySmall(t *testing.T) {
 		if large && (n <= maxLines-maxLines/10 || !strings.Contains(architecture, "`"+p.path+"` is large")) {
 			t.Errorf("%s (%d lines) is among the large packages, and ARCHITECTURE.md gives no reason, or it no longer is",
 				p.path, n)
+		}
+	}
+}
+
+// TestLinesFit checks that no line outside tests is wider than maxColumns.
+func TestLinesFit(t *testing.T) {
+	for _, file := range tracked(t, "*.go") {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		number := 0
+		for line := range strings.Lines(read(t, file)) {
+			number++
+			isTag := strings.Contains(line, "`json:") // Go cannot break the tag of a field
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > maxColumns && !isTag {
+				t.Errorf("%s:%d has %d columns, over %d", file, number, n, maxColumns)
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package indus_test
 import (
 	"cmp"
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 // Plain sentences name things and are short.
 const (
 	maxDocsWords = 5 // vague words per 1,000 words of Markdown
+	maxTextWords = 2 // vague words per 1,000 words of texts in Go that users read
 
 	maxCommentPersons  = 20 // "nobody", "whose", "tell" per 1,000 lines of comments
 	maxCommentPronouns = 25 // "what", "who", "that of" per 1,000 lines of comments
@@ -29,6 +31,9 @@ var longSentences = map[string][]string{}
 var (
 	persons  = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever|anybody|whose|tells?|says?)\b`)
 	pronouns = regexp.MustCompile(`(?i)\b(what|who|those|that of|one that)\b`)
+
+	// userTexts matches the files with texts that users read.
+	userTexts = regexp.MustCompile(`^(cmd|interop|host|gateway|ledger|mcpconfig|oauth|identity|agent)/`)
 )
 
 // prose holds the counts of one file: its vague words and its sentences.
@@ -134,6 +139,36 @@ func TestCommentsArePlain(t *testing.T) {
 	if rate := sum.pronouns * 1000 / sum.lines; rate > maxCommentPronouns {
 		worst := worstFiles(all, func(p prose) int { return p.pronouns })
 		t.Errorf("%d pronouns per 1,000 lines of comments, over %d: %s", rate, maxCommentPronouns, worst)
+	}
+}
+
+// TestTextsArePlain checks the texts of the program that users read: help, usage, errors and advice. These are the
+// string literals of more than three words, outside tests.
+func TestTextsArePlain(t *testing.T) {
+	var all []prose
+	vague, words := 0, 0
+	for _, file := range tracked(t, "*.go") {
+		if strings.HasSuffix(file, "_test.go") || !userTexts.MatchString(file) {
+			continue
+		}
+		syntax, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var texts []string
+		ast.Inspect(syntax, func(n ast.Node) bool {
+			if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING && len(strings.Fields(literal.Value)) > 3 {
+				texts = append(texts, literal.Value)
+			}
+			return true
+		})
+		p := newProse(file, strings.Join(texts, "\n"), nil)
+		vague, words = vague+p.vague(), words+p.words
+		all = append(all, p)
+	}
+	if vague*1000 > maxTextWords*words {
+		worst := worstFiles(all, func(p prose) int { return p.vague() })
+		t.Errorf("%.1f vague words per 1,000 in texts, over %d: %s", float64(vague*1000)/float64(words), maxTextWords, worst)
 	}
 }
 

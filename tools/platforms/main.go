@@ -36,8 +36,9 @@ func check(dir, goos string) error {
 		Dir:   dir,
 		Env:   append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0"),
 		Tests: true,
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedEmbedFiles | packages.NeedImports |
-			packages.NeedDeps | packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedModule,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedEmbedFiles |
+			packages.NeedImports | packages.NeedDeps | packages.NeedTypes | packages.NeedTypesSizes |
+			packages.NeedSyntax | packages.NeedModule,
 	}, "./...")
 	if err != nil {
 		return err

@@ -68,7 +68,7 @@ the client has every configured server. It is in the client's format. With --wri
 entry is merged into the client's file, and its comments and other contents stay. So
 servers are configured in one place for any number of clients.
 
-With --via, the entry is the URL of a running indus serve. With --view, it is the URL of
+With --via, the entry is the URL of a running gateway. With --view, it is the URL of
 a view: one server, or a name in "views" of the configuration. If
 $INDUS_TOKEN is set, the client sends it as that variable.
 
