@@ -30,7 +30,7 @@ func shownOf(arguments []byte) (shown json.RawMessage, partial bool) {
 	if wire.Valid(raw) && len(raw) <= maxMasked {
 		shown = editStrings("", raw, secret.Named)
 	}
-	for i := 0; shown != nil && len(shown) > maxShown && i < len(shorter); i++ {
+	for i := 0; len(shown) > maxShown && i < len(shorter); i++ {
 		partial = true
 		shown = editStrings("", shown, func(_, s string) string { return text.Clip(s, shorter[i]) })
 	}

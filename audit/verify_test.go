@@ -145,7 +145,7 @@ func TestNotedEnd(t *testing.T) {
 		if err := damage(path); err != nil {
 			t.Fatal(err)
 		}
-		l = open(t, path, nil)
+		open(t, path, nil)
 		if r := verify(t, path); r.First != 4 || r.Intact() || r.Damage[0].Last != 3 {
 			t.Errorf("%s: %+v", name, r)
 		}

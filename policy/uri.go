@@ -43,7 +43,7 @@ func parseURI(text string) (uri, error) {
 	}
 	parts := uriSyntax.FindStringSubmatchIndex(text)
 	if parts == nil {
-		return uri{}, errors.New("a URI begins with a scheme, such as file: or https:")
+		return uri{}, errors.New("a URI begins with a scheme, such as file or https")
 	}
 	group := func(i int) (string, bool) {
 		if parts[2*i] < 0 {

@@ -180,7 +180,7 @@ func anyValue(v attribute.Value) map[string]any {
 	case attribute.BOOLSLICE:
 		return arrayValue(v.AsBoolSlice(), attribute.BoolValue)
 	}
-	return map[string]any{"stringValue": v.Emit()}
+	return map[string]any{"stringValue": v.String()}
 }
 
 func arrayValue[T any](list []T, value func(T) attribute.Value) map[string]any {

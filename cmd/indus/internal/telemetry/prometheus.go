@@ -159,7 +159,7 @@ func (p *page) labelText(set *attribute.Set) string {
 	for _, kv := range set.ToSlice() {
 		name, err := p.labels.Build(string(kv.Key))
 		p.fail(err)
-		value := strings.ToValidUTF8(kv.Value.Emit(), "\uFFFD")
+		value := strings.ToValidUTF8(kv.Value.String(), "\uFFFD")
 		out = append(out, name+`="`+valueEscapes.Replace(value)+`"`)
 	}
 	return strings.Join(out, ",")
