@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,9 +30,8 @@ type CallApprovals struct {
 
 // readApprovals reads the member "approvals".
 func (f *configFile) readApprovals(m *hujson.ObjectMember) {
-	if f.scope == Project || !f.approved { // the webhook gets the arguments of calls
-		f.note(m.Name.StartOffset, `"approvals" is not heeded: a project's file does not say how calls are approved`,
-			"write it into a file of your own, or name this one with --mcp")
+	// The webhook gets the arguments of calls.
+	if !f.maySet(m, `"approvals" is not heeded: a project's file does not say how calls are approved`) {
 		return
 	}
 	r := f.newReading("approvals cannot be used: ", m.Name.StartOffset)
@@ -88,22 +86,4 @@ func (r *reading) webhookSecret(field string, v *hujson.Value) interop.Secret {
 			"write whsec_ and the base64 of 24 to 64 random bytes, in a variable")
 	}
 	return text
-}
-
-// resolveApprovals returns the "approvals" of the file with the highest precedence. It is nil if no file has it.
-func resolveApprovals(sources []*source) *CallApprovals {
-	sources = slices.DeleteFunc(slices.Clone(sources), func(s *source) bool { return s.callApprovals == nil })
-	if len(sources) == 0 {
-		return nil
-	}
-	first := slices.MaxFunc(sources, func(a, b *source) int { return a.group - b.group })
-	for _, s := range sources {
-		if s != first && !s.callApprovals.Broken {
-			s.notes = append(s.notes, Note{
-				File: s.path, Line: s.callApprovals.Line, Column: 1, Hint: "remove one of the two",
-				Reason: fmt.Sprintf("approvals: those at %s:%d take precedence", first.path, first.callApprovals.Line),
-			})
-		}
-	}
-	return first.callApprovals
 }

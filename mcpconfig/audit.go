@@ -3,7 +3,6 @@ package mcpconfig
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -45,9 +44,7 @@ func (a *Audit) Equal(b *Audit) bool {
 
 // readAudit reads the member "audit". A mistake in it is more than a note: requests would go unrecorded.
 func (f *configFile) readAudit(m *hujson.ObjectMember) {
-	if f.scope == Project || !f.approved { // trust in a file's servers is no permission to write files
-		f.note(m.Name.StartOffset, `"audit" is not heeded: a project's file does not say where indus writes`,
-			"write it into a file of your own, or name this one with --mcp")
+	if !f.maySet(m, `"audit" is not heeded: a project's file does not say where indus writes`) {
 		return
 	}
 	r := f.newReading("audit cannot be used: ", m.Name.StartOffset)
@@ -162,23 +159,4 @@ func (r *reading) boolean(field string, v *hujson.Value) bool {
 		r.skip(v.StartOffset, fmt.Sprintf("%q is %s where true or false is expected", field, tree.KindOf(v.Value)), "")
 	}
 	return tree.Has(v, 't')
-}
-
-// resolveAudit returns the audit that counts: the audit of the file with the highest precedence. It is nil if no file
-// has one.
-func resolveAudit(sources []*source) *Audit {
-	sources = slices.DeleteFunc(slices.Clone(sources), func(s *source) bool { return s.audit == nil })
-	if len(sources) == 0 {
-		return nil
-	}
-	first := slices.MaxFunc(sources, func(a, b *source) int { return a.group - b.group })
-	for _, s := range sources {
-		if s != first && !s.audit.Broken { // a broken one has a better note already
-			s.notes = append(s.notes, Note{
-				File: s.path, Line: s.audit.Line, Column: 1, Hint: "remove one of the two",
-				Reason: fmt.Sprintf("audit: that at %s:%d takes precedence", first.path, first.audit.Line),
-			})
-		}
-	}
-	return first.audit
 }

@@ -1,7 +1,6 @@
 package mcpconfig
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -63,9 +62,7 @@ func (a *Auth) Equal(b *Auth) bool {
 
 // readAuth reads the member "auth". A mistake in it is more than a note: no client is admitted.
 func (f *configFile) readAuth(m *hujson.ObjectMember) {
-	if f.scope == Project || !f.approved { // trust in a file's servers is no permission to admit clients
-		f.note(m.Name.StartOffset, `"auth" is ignored: a project's file cannot decide which clients may connect`,
-			"write it into a file of your own, or name this one with --mcp")
+	if !f.maySet(m, `"auth" is ignored: a project's file cannot decide which clients may connect`) {
 		return
 	}
 	r := f.newReading("auth cannot be used: ", m.Name.StartOffset)
@@ -140,28 +137,4 @@ func (r *reading) authServer(field string, v *hujson.Value, own ...string) (out 
 		r.skip(v.StartOffset, field+" has no issuer", "write it as its tokens have it in iss")
 	}
 	return out
-}
-
-// resolveAuth returns the auth that counts: the auth of the file with the highest precedence. It is nil if no file has
-// it.
-func resolveAuth(sources []*source) *Auth {
-	var of []*source
-	for _, s := range sources {
-		if s.auth != nil {
-			of = append(of, s)
-		}
-	}
-	if of == nil {
-		return nil
-	}
-	first := slices.MaxFunc(of, func(a, b *source) int { return a.group - b.group })
-	for _, s := range of {
-		if s != first && !s.auth.Broken { // a broken one has a better note already
-			s.notes = append(s.notes, Note{
-				File: s.path, Line: s.auth.Line, Column: 1, Hint: "remove one of the two",
-				Reason: fmt.Sprintf("auth: that at %s:%d takes precedence", first.path, first.auth.Line),
-			})
-		}
-	}
-	return first.auth
 }

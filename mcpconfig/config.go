@@ -109,13 +109,16 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 		return nil, err
 	}
 	raiseTimeouts(found.sources)
+	all := slices.Concat(found.sources, found.unreadable)
 	c := &Config{
 		Searched: found.searched, Views: resolveViews(found.sources),
-		Auth:      resolveAuth(slices.Concat(found.sources, found.unreadable)),
-		Policy:    resolvePolicy(slices.Concat(found.sources, found.unreadable)),
-		Audit:     resolveAudit(slices.Concat(found.sources, found.unreadable)),
-		Approvals: resolveApprovals(found.sources),
-		Watched:   watched, Notes: place.notes, isSelected: place.Only,
+		Auth: resolveSetting(all, func(s *source) *Auth { return s.auth }, "auth: that at %s:%d takes precedence"),
+		Policy: resolveSetting(all, func(s *source) *Policy { return s.policy },
+			"policy: the policy at %s:%d takes precedence"),
+		Audit: resolveSetting(all, func(s *source) *Audit { return s.audit }, "audit: that at %s:%d takes precedence"),
+		Approvals: resolveSetting(found.sources, func(s *source) *CallApprovals { return s.callApprovals },
+			"approvals: those at %s:%d take precedence"),
+		Watched: watched, Notes: place.notes, isSelected: place.Only,
 	}
 	c.Notes = append(c.Notes, found.notes...)
 	_, c.Avoided = place.paths()

@@ -3,7 +3,6 @@ package mcpconfig
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/tailscale/hujson"
 
@@ -35,9 +34,8 @@ func (a *Policy) Equal(b *Policy) bool {
 // readPolicy reads the members "policy" and "policyMode". A mistake in them is more than a note: without the policies,
 // every caller could do everything.
 func (f *configFile) readPolicy(name string, m *hujson.ObjectMember) {
-	if f.scope == Project || !f.approved { // a cloned repository must not replace or loosen the policies
-		f.note(m.Name.StartOffset, fmt.Sprintf("%q is not heeded: a project's file does not say what callers may do", name),
-			"write it into a file of your own, or name this one with --mcp")
+	// A cloned repository must not replace or loosen the policies.
+	if !f.maySet(m, fmt.Sprintf("%q is not heeded: a project's file does not say what callers may do", name)) {
 		return
 	}
 	if f.policy == nil {
@@ -78,28 +76,4 @@ func (f *configFile) checkPolicy(misspelt *hujson.ObjectMember) {
 		f.notes = append(f.notes, Note{File: f.path, Line: f.policy.Line, Column: 1,
 			Reason: `policy cannot be used: "policyMode" stands without "policy"`, Hint: `add "policy", or remove it`})
 	}
-}
-
-// resolvePolicy returns the policy that counts: the policy of the file with the highest precedence. It is nil if no
-// file has one.
-func resolvePolicy(sources []*source) *Policy {
-	var of []*source
-	for _, s := range sources {
-		if s.policy != nil {
-			of = append(of, s)
-		}
-	}
-	if of == nil {
-		return nil
-	}
-	first := slices.MaxFunc(of, func(a, b *source) int { return a.group - b.group })
-	for _, s := range of {
-		if s != first && !s.policy.Broken { // a broken one has a better note already
-			s.notes = append(s.notes, Note{
-				File: s.path, Line: s.policy.Line, Column: 1, Hint: "remove one of the two",
-				Reason: fmt.Sprintf("policy: the policy at %s:%d takes precedence", first.path, first.policy.Line),
-			})
-		}
-	}
-	return first.policy
 }
