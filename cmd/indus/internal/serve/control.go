@@ -26,8 +26,7 @@ type control struct {
 
 	endWebhook func() // ends the webhook of approvals; nil: there is none
 
-	states  fileStates // of the files of the policy, when they were read
-	pending fileStates // at the last check, if they were different
+	files followedFiles // of the policy
 }
 
 // servedPolicy is a policy and its mode.
@@ -161,7 +160,7 @@ func (k *control) openPolicy(p *mcpconfig.Policy) error {
 	if err != nil {
 		return err
 	}
-	k.states, k.pending = statFiles(engine.Watched()).withoutRecent(began), nil
+	k.files.setRead(engine.Watched(), statFiles(engine.Watched()).withoutRecent(began))
 	k.policy.Store(&servedPolicy{engine, p.Report})
 	return nil
 }
@@ -191,22 +190,17 @@ func (k *control) describe() string {
 	return fmt.Sprintf("%d rules of %s", p.Current().Len(), p.Path())
 }
 
-// tick reads the policy again once its files have changed and are stable. A broken policy changes nothing.
-func (k *control) tick(g *gateway.Gateway, s show.Streams) {
-	p := k.policy.Load()
-	if p == nil {
-		return
+// tick reads the policy again once its files have changed and are stable. A broken policy changes nothing. It reports
+// whether another check is needed soon.
+func (k *control) tick(g *gateway.Gateway, s show.Streams) (soon bool) {
+	if k.policy.Load() == nil {
+		return false
 	}
-	files := p.Watched()
-	now := statFiles(files)
-	switch {
-	case now.same(k.states, files):
-		k.pending = nil
-	case k.pending == nil || !now.same(k.pending, files):
-		k.pending = now
-	default:
+	_, changed, unstable := k.files.check()
+	if changed {
 		k.reload(g, s)
 	}
+	return unstable
 }
 
 // reload reads the policy again.
@@ -216,13 +210,13 @@ func (k *control) reload(g *gateway.Gateway, s show.Streams) {
 		return
 	}
 	began := time.Now()
-	k.states, k.pending = statFiles(p.Watched()), nil
+	k.files.setRead(p.Watched(), statFiles(p.Watched()))
 	changed, err := p.Reload()
 	if err != nil {
 		s.Reportf("%v; the policy that was read before goes on", err)
 		return
 	}
-	k.states = statFiles(p.Watched()).withoutRecent(began)
+	k.files.setRead(p.Watched(), statFiles(p.Watched()).withoutRecent(began))
 	if changed {
 		s.Reportf("the policy has changed: %s", k.describe())
 		g.PolicyChanged()

@@ -46,14 +46,41 @@ type follower struct {
 	leave   func()           // called when the terminal is gone
 	control *control
 
-	served         *mcpconfig.Config // the configuration that is served
-	files          []string          // the files that can change it
-	readStates     fileStates        // the state of the files when they were read
-	pendingStates  fileStates        // the state at the last check, if it was different
-	unstableChecks int               // successive checks that differed
-	signInStates   fileStates        // the state of the file of sign-ins at the last check
-	broken         bool              // the configuration read last cannot be served
-	notes          map[string]bool   // the notes that were reported
+	served       *mcpconfig.Config // the configuration that is served
+	files        followedFiles     // the files that can change it
+	signInStates fileStates        // the state of the file of sign-ins at the last check
+	broken       bool              // the configuration read last cannot be served
+	notes        map[string]bool   // the notes that were reported
+}
+
+// followedFiles finds changes of files. A change counts once two checks agree, because editors write a file in steps.
+type followedFiles struct {
+	paths    []string
+	states   fileStates // when the files were read
+	pending  fileStates // at the last check, if it was different
+	unstable int        // successive checks that differed
+}
+
+// setRead stores the files, and their states when they were read.
+func (f *followedFiles) setRead(paths []string, states fileStates) {
+	*f = followedFiles{paths: paths, states: states}
+}
+
+// check compares the files with their states when they were read. changed reports that they differ and are stable, and
+// unstable that another check is needed soon.
+func (f *followedFiles) check() (now fileStates, changed, unstable bool) {
+	now = statFiles(f.paths)
+	switch {
+	case now.same(f.states, f.paths):
+		f.pending, f.unstable = nil, 0
+	case f.pending != nil && now.same(f.pending, f.paths), f.unstable == maxUnstable:
+		return now, true, false
+	default:
+		f.pending = now
+		f.unstable++
+		return now, false, true
+	}
+	return now, false, false
 }
 
 // fileStates holds the visible state of files that are not opened. A file that is missing in it differs from every
@@ -134,8 +161,8 @@ func hasTerminal(s show.Streams) bool {
 
 // begin records the configuration that is served from the start, and the time at which its reading began.
 func (w *follower) begin(c *mcpconfig.Config, began time.Time) {
-	w.served, w.files, w.notes = c, c.Watched, map[string]bool{}
-	w.readStates = statFiles(w.files).withoutRecent(began)
+	w.served, w.notes = c, map[string]bool{}
+	w.files.setRead(c.Watched, statFiles(c.Watched).withoutRecent(began))
 	w.signInStates = statFiles([]string{w.signIns.Path()}).withoutRecent(began)
 	for _, n := range c.Notes {
 		w.notes[n.String()] = true
@@ -165,7 +192,7 @@ func (w *follower) follow(ctx context.Context) {
 			w.rekey()
 			w.control.reload(w.gateway, w.s)
 			if ticks != nil {
-				w.reload(ctx, statFiles(w.files), true)
+				w.reload(ctx, statFiles(w.files.paths), true)
 			}
 		case <-ticks:
 			tick.Reset(w.tick(ctx))
@@ -193,16 +220,12 @@ func (w *follower) tick(ctx context.Context) time.Duration {
 		w.signIns.Reread(ctx)
 		w.gateway.Attached().Fleet.Retry(func(f *interop.Fault) bool { return f.NeedsSignIn() })
 	}
-	w.control.tick(w.gateway, w.s)
-	now := statFiles(w.files)
-	switch {
-	case now.same(w.readStates, w.files):
-		w.pendingStates, w.unstableChecks = nil, 0
-	case w.pendingStates != nil && now.same(w.pendingStates, w.files), w.unstableChecks == maxUnstable:
+	soon := w.control.tick(w.gateway, w.s)
+	now, changed, unstable := w.files.check()
+	if changed {
 		w.reload(ctx, now, false)
-	default:
-		w.pendingStates = now
-		w.unstableChecks++
+	}
+	if soon || unstable {
 		return settleTick
 	}
 	return followTick
@@ -216,9 +239,9 @@ func (w *follower) reload(ctx context.Context, now fileStates, requested bool) {
 	if ctx.Err() != nil {
 		return
 	}
-	w.pendingStates, w.unstableChecks = nil, 0
 	if err != nil {
-		w.readStates, w.broken = now, true
+		w.files.setRead(w.files.paths, now)
+		w.broken = true
 		w.s.Reportf("%s; the previous configuration stays in use", err)
 		return
 	}
@@ -226,7 +249,7 @@ func (w *follower) reload(ctx context.Context, now fileStates, requested bool) {
 	for f, g := range now {
 		fresh[f] = g // the state before the read
 	}
-	w.readStates, w.files = fresh, c.Watched
+	w.files.setRead(c.Watched, fresh)
 	// Before the servers, so that clients admitted until now do not get the new ones.
 	if err := w.front.follow(w.served, c, w.s); err != nil {
 		w.notes, w.broken = w.reportNotes(c), true
