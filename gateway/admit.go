@@ -51,7 +51,6 @@ type Control struct {
 type exchange struct {
 	view      *view
 	requester listRequester
-	rights    *rights // of the client alone
 	message   interop.Message
 	policies  *policy.Set // decides about all items; nil: there is none
 	report    bool        // policies decides without effect
@@ -89,7 +88,7 @@ func exchangeOf(ctx context.Context) *exchange {
 
 // begin starts the exchange of a request. The context that it returns carries the exchange.
 func (v *view) begin(ctx context.Context, m interop.Message) context.Context {
-	x := &exchange{view: v, requester: v.requesterOf(ctx, m), rights: v.ownRights(ctx, m), message: m}
+	x := &exchange{view: v, requester: v.requesterOf(ctx, m), message: m}
 	x.policies, x.report = v.gateway.policies()
 	return context.WithValue(ctx, exchangeKey{}, x)
 }

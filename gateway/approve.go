@@ -43,16 +43,10 @@ func (g *Gateway) approve(ctx context.Context, x *exchange, it *item, e *entry, 
 	}
 	x.takeAnswer(ctx, book)
 	wanted := x.approvalItem(it, v)
-	found, outcome, err := book.Require(ctx, wanted)
-	if err != nil {
-		return &refusal{outcome: audit.Denied, text: "this needs the approval of a person: " + err.Error()}
-	}
-	e.Approval, e.Approver = found.ID, found.By
+	found, pending, refused := spend(ctx, book, e, wanted)
 	switch {
-	case outcome == approval.Granted:
-		return nil
-	case outcome == approval.Denied:
-		return denied(found)
+	case !pending:
+		return refused
 	case wanted.Way == approval.Other || !x.canAsk(it):
 		return g.waits(found)
 	case x.message.Era == interop.Modern:
@@ -61,6 +55,23 @@ func (g *Gateway) approve(ctx context.Context, x *exchange, it *item, e *entry, 
 		return r
 	}
 	return g.askNow(ctx, x, it, e, wanted, found)
+}
+
+// spend spends the grant for a request. If there is none, pending reports that found waits for a decision. Otherwise
+// refused is nil, or the reason against the request.
+func spend(
+	ctx context.Context, book *approval.Book, e *entry, wanted approval.Item,
+) (found approval.Item, pending bool, refused *refusal) {
+	found, outcome, err := book.Require(ctx, wanted)
+	if err != nil {
+		text := "this needs the approval of a person: " + err.Error()
+		return found, false, &refusal{outcome: audit.Denied, text: text}
+	}
+	e.Approval, e.Approver = found.ID, found.By
+	if outcome == approval.Denied {
+		refused = denied(found)
+	}
+	return found, outcome == approval.Pending, refused
 }
 
 // approvalItem returns the approval that a request needs.
@@ -74,7 +85,7 @@ func (x *exchange) approvalItem(it *item, v *policy.Verdict) approval.Item {
 			Principal: string(x.message.Caller), View: x.view.name, Server: it.Server, Tool: it.Name,
 			Arguments: sha256.Sum256(it.arguments),
 		},
-		Shown: shown, Way: approval.Way(v.Approve), Rule: ruleNames(v),
+		Shown: shown, Way: approval.Way(v.Approve), Rule: strings.Join(ruleIDs(v), ", "),
 	}
 	if x.message.Client != nil {
 		i.Client = x.message.Client.Name
@@ -146,13 +157,16 @@ func (x *exchange) isNested(it *item) bool {
 	return x.message.Method == protocol.MethodToolsCall && name != it.name
 }
 
-// ruleNames names the rules of a verdict.
-func ruleNames(v *policy.Verdict) string {
-	var names []string
-	for _, r := range v.Rules {
-		names = append(names, r.ID)
+// ruleIDs returns the ids of the rules of a verdict, or nil if there are none.
+func ruleIDs(v *policy.Verdict) []string {
+	if len(v.Rules) == 0 {
+		return nil
 	}
-	return strings.Join(names, ", ")
+	ids := make([]string, len(v.Rules))
+	for i := range v.Rules {
+		ids[i] = v.Rules[i].ID
+	}
+	return ids
 }
 
 // question returns the params of the question to the client.
@@ -283,18 +297,11 @@ func (g *Gateway) askNow(
 	if err := ctx.Err(); err != nil {
 		return &refusal{outcome: audit.Deferred, text: context.Cause(ctx).Error()}
 	}
-	again, outcome, err := book.Require(ctx, wanted)
-	switch {
-	case err != nil:
-		return &refusal{outcome: audit.Denied, text: "this needs the approval of a person: " + err.Error()}
-	case outcome == approval.Granted:
-		e.Approver = again.By
-		return nil
-	case outcome == approval.Denied:
-		return denied(again)
+	again, pending, refused := spend(ctx, book, e, wanted)
+	if pending {
+		return g.waits(again)
 	}
-	e.Approval = again.ID
-	return g.waits(again)
+	return refused
 }
 
 // sendProgress notifies the client of a call that waits for an approval, if the call has a progress token.

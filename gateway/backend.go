@@ -97,7 +97,7 @@ func (v *view) forwardNotification(ctx context.Context, m interop.Message) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, forwardWait)
 	defer cancel()
-	requester := requesterOf(ctx)
+	requester, own := requesterOf(ctx), rightsIn(ctx)
 	v.gateway.attached.Fleet.Tell(ctx, m.Client.Session, m, func(server string) bool {
 		switch {
 		case !v.scope.mayContainAny(server):
@@ -105,7 +105,7 @@ func (v *view) forwardNotification(ctx context.Context, m interop.Message) {
 		case requester.kind.rights == nil:
 			return true
 		case m.Method != noteRoots: // as a request with a method that indus does not know
-			return rightsIn(ctx).permits(policy.Administer, policy.Item{Kind: policy.Server, Server: server})
+			return own.permits(policy.Administer, policy.Item{Kind: policy.Server, Server: server})
 		}
 		return v.hasPart(server, requester)
 	})

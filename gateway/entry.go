@@ -79,12 +79,7 @@ func (x *exchange) claim(it *item) *entry {
 
 // decide stores the verdict of the policy.
 func (e *entry) decide(v *policy.Verdict) {
-	if len(v.Rules) > 0 {
-		e.Policies = make([]string, len(v.Rules))
-		for i := range v.Rules {
-			e.Policies[i] = v.Rules[i].ID
-		}
-	}
+	e.Policies = ruleIDs(v)
 	e.content = v.Audit
 	e.Reason = strings.Join(v.Problems, "; ")
 }
@@ -171,13 +166,12 @@ func (x *exchange) recorded(next func() (json.RawMessage, error)) (json.RawMessa
 	all := append(x.more, x.main)
 	for _, e := range all {
 		e.end(nil, err) // an item that was given up
-		e.Reason, e.Target = g.maskText(e.Reason), g.maskText(e.Target)
 	}
 	if log == nil {
 		return result, err
 	}
 	for _, e := range all {
-		e.Reason = g.maskText(e.Reason)
+		e.Reason, e.Target = g.maskText(e.Reason), g.maskText(e.Target)
 		if failed := log.Append(&e.Record); failed != nil {
 			return nil, notRecorded(failed)
 		}

@@ -45,12 +45,14 @@ func (v *view) relay(
 	if v.gateway.opts.SignIn != nil && (m.Era != interop.Modern || protocol.MayRequireInput(m.Method)) {
 		next = v.gateway.withSignIn(m.Client, next)
 	}
-	if r := rightsIn(ctx); r != nil {
-		m.Client = wrapPeers(m.Client, r.askPeer)
-	}
-	if protocol.AcceptsRequests(m.Client.Capabilities) && v.scope.server == "" {
-		ctx = context.WithValue(ctx, severalKey{}, true)
-		m.Client = wrapPeers(m.Client, namingPeer)
+	if protocol.AcceptsRequests(m.Client.Capabilities) {
+		if r := rightsIn(ctx); r != nil {
+			m.Client = wrapPeers(m.Client, r.askPeer)
+		}
+		if v.scope.server == "" {
+			ctx = context.WithValue(ctx, severalKey{}, true)
+			m.Client = wrapPeers(m.Client, namingPeer)
+		}
 	}
 	if m.Era == interop.Legacy && !v.transparent {
 		m.Client = wrapPeers(m.Client, v.taskPeer(m.Caller))

@@ -203,21 +203,15 @@ func partItem(row *methodRow, kind nameKind, owner ownName) policy.Item {
 	return it
 }
 
-// ownRights returns the rights of the client of a request alone. The clients of a class are equal only until the
-// policies change: whatever outlives the answer to a request needs the rights of its own client.
-func (v *view) ownRights(ctx context.Context, m interop.Message) *rights {
-	if v.gateway.opts.Control.Policy == nil {
+// rightsIn returns the rights of the client whose request ctx belongs to, and of no other client. The clients of a
+// class are equal only until the policies change: whatever outlives the answer to a request needs the rights of its own
+// client.
+func rightsIn(ctx context.Context) *rights {
+	x := exchangeOf(ctx)
+	if x == nil || x.view.gateway.opts.Control.Policy == nil {
 		return nil
 	}
-	return &rights{gateway: v.gateway, like: v.policyRequest(ctx, m)}
-}
-
-// rightsIn returns the rights of the client whose request ctx belongs to.
-func rightsIn(ctx context.Context) *rights {
-	if x := exchangeOf(ctx); x != nil {
-		return x.rights
-	}
-	return nil
+	return &rights{gateway: x.view.gateway, like: x.view.policyRequest(ctx, x.message)}
 }
 
 // mayAsk returns an error if a server may not ask the client.

@@ -40,6 +40,7 @@ func (v *view) subscribe(
 		defer cancel()
 	}
 	stops, failed := make([]func(), len(owners)), v.unknownURI(m, uri)
+	own := rightsIn(ctx)
 	var subscribing sync.WaitGroup
 	for i, owner := range owners {
 		it := item{Item: partItem(nil, byURI, owner), action: policy.Subscribe}
@@ -49,7 +50,7 @@ func (v *view) subscribe(
 		subscribing.Go(func() {
 			stop, err := v.gateway.attached.Fleet.Subscribe(ctx, owner.server, owner.own, m.Caller, func(n interop.Message) {
 				permitted := func(uri string) bool {
-					return rightsIn(ctx).permits(policy.Subscribe, partItem(nil, byURI, ownName{owner.server, uri}))
+					return own.permits(policy.Subscribe, partItem(nil, byURI, ownName{owner.server, uri}))
 				}
 				if !permitted(owner.own) {
 					return // the policy changed
