@@ -202,14 +202,9 @@ func (l *lineReader) read(line []byte) (r Record, err error) {
 }
 
 // readMembers reads the members after the hash. It skips unknown members, because a later version may have more.
-func (l *lineReader) readMembers(r *Record, rest []byte) (ok bool) {
-	ok = true
-	for len(rest) > 0 && ok {
-		var key, value []byte
-		key, value, rest, ok = chain.CutMember(rest)
-		if !ok {
-			break
-		}
+func (l *lineReader) readMembers(r *Record, rest []byte) bool {
+	read := chain.EachMember(rest, func(key, value []byte) (ok bool) {
+		ok = true
 		switch string(key) {
 		case "event_id":
 			r.ID, ok = chain.Unquote(value, newText)
@@ -230,8 +225,9 @@ func (l *lineReader) readMembers(r *Record, rest []byte) (ok bool) {
 		case "tool_name":
 			r.Tool, ok = readText(value, l.texts.Text)
 		}
-	}
-	return ok && r.Seq > 0 && r.Seq <= chain.MaxSeq
+		return ok
+	})
+	return read && r.Seq > 0 && r.Seq <= chain.MaxSeq
 }
 
 func newText(b []byte) string { return string(b) }
@@ -253,29 +249,15 @@ func readTime(value []byte) (time.Time, bool) {
 func trimBrackets(value []byte) []byte { return value[1 : len(value)-1] }
 
 // readExtensions reads the extension of indus, and skips others.
-func (l *lineReader) readExtensions(r *Record, value []byte) (ok bool) {
-	if value[0] != '{' {
-		return false
-	}
-	ok = true
-	for rest := trimBrackets(value); len(rest) > 0 && ok; {
-		var key []byte
-		key, value, rest, ok = chain.CutMember(rest)
-		if ok && string(key) == "indus" {
-			ok = value[0] == '{' && l.readExtension(r, trimBrackets(value))
-		}
-	}
-	return ok
+func (l *lineReader) readExtensions(r *Record, value []byte) bool {
+	return value[0] == '{' && chain.EachMember(trimBrackets(value), func(key, value []byte) bool {
+		return string(key) != "indus" || value[0] == '{' && l.readExtension(r, trimBrackets(value))
+	})
 }
 
-func (l *lineReader) readExtension(r *Record, rest []byte) (ok bool) {
-	ok = true
-	for len(rest) > 0 && ok {
-		var key, value []byte
-		key, value, rest, ok = chain.CutMember(rest)
-		if !ok {
-			break
-		}
+func (l *lineReader) readExtension(r *Record, rest []byte) bool {
+	return chain.EachMember(rest, func(key, value []byte) (ok bool) {
+		ok = true
 		var n uint64
 		if c := value[0]; c >= '0' && c <= '9' {
 			var err error
@@ -308,8 +290,8 @@ func (l *lineReader) readExtension(r *Record, rest []byte) (ok bool) {
 				*field, ok = chain.Unquote(value, l.texts.Text)
 			}
 		}
-	}
-	return ok
+		return ok
+	})
 }
 
 // maxMicroseconds is the longest duration that fits into a [time.Duration].

@@ -150,12 +150,8 @@ func readLine(line []byte, text func([]byte) string) (r record, err error) {
 func (r *record) readHead(head []byte, text func([]byte) string) (ok bool) {
 	head, ok = bytes.CutPrefix(head, []byte(`{`))
 	members := r.members()
-	for len(head) > 0 && ok {
-		var key, value []byte
-		key, value, head, ok = chain.CutMember(head)
-		if !ok {
-			break
-		}
+	return ok && chain.EachMember(head, func(key, value []byte) (ok bool) {
+		ok = true
 		switch string(key) {
 		case "seq":
 			var err error
@@ -174,8 +170,8 @@ func (r *record) readHead(head []byte, text func([]byte) string) (ok bool) {
 				}
 			}
 		}
-	}
-	return ok && r.Seq > 0
+		return ok
+	}) && r.Seq > 0
 }
 
 // readBody reads the part after the hash. Only the sum protects it.

@@ -29,9 +29,21 @@ func Clip(s string, limit int) string {
 	return strings.ToValidUTF8(s, "?") + "…" + hex.EncodeToString(sum[:8])
 }
 
-// CutMember returns the first member of an object without its braces, and the rest of the object. It expects JSON
-// without white space.
-func CutMember(b []byte) (key, value, rest []byte, ok bool) {
+// EachMember calls read with each member of an object without its braces, until read returns false. It reports whether
+// b is such an object and read accepted all members. It expects JSON without white space.
+func EachMember(b []byte, read func(key, value []byte) bool) bool {
+	for len(b) > 0 {
+		key, value, rest, ok := cutMember(b)
+		if !ok || !read(key, value) {
+			return false
+		}
+		b = rest
+	}
+	return true
+}
+
+// cutMember returns the first member of an object without its braces, and the rest of the object.
+func cutMember(b []byte) (key, value, rest []byte, ok bool) {
 	b, ok = bytes.CutPrefix(b, []byte(`"`))
 	key, b, _ = bytes.Cut(b, []byte(`":`))
 	if !ok || len(b) == 0 {
