@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/text"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
@@ -89,7 +90,7 @@ func (t *Telemetry) spanName(o *Operation) string {
 	if name != "" {
 		return name
 	}
-	name = method + " " + cut(target, maxName)
+	name = method + " " + text.Cut(target, maxName)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.names) < t.max {
@@ -109,7 +110,7 @@ func knownMethod(name string) string {
 func (o *Operation) attributes(list []attribute.KeyValue, served bool) []attribute.KeyValue {
 	add := func(key attribute.Key, value string, limit int) {
 		if value != "" {
-			list = append(list, key.String(cut(value, limit)))
+			list = append(list, key.String(text.Cut(value, limit)))
 		}
 	}
 	add(keyMethod, o.Method, maxName)
@@ -143,9 +144,9 @@ func (o *Operation) appendAddress(list []attribute.KeyValue, served bool) []attr
 	}
 	name, number, err := net.SplitHostPort(o.Address)
 	if err != nil {
-		return append(list, address.String(cut(o.Address, maxName)))
+		return append(list, address.String(text.Cut(o.Address, maxName)))
 	}
-	list = append(list, address.String(cut(name, maxName)))
+	list = append(list, address.String(text.Cut(name, maxName)))
 	n, err := strconv.Atoi(number)
 	if err != nil {
 		return list
@@ -184,14 +185,6 @@ func digest(s string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// cut returns at most limit bytes of s, as valid UTF-8.
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	return strings.ToValidUTF8(s[:limit], "")
-}
-
 func (a *Active) end(o *Outcome) {
 	now := time.Now()
 	kind := a.errorType(o)
@@ -228,7 +221,7 @@ func (a *Active) endSpan(o *Outcome, kind string) {
 		}
 		if kind != "" {
 			a.span.SetAttributes(keyErrorType.String(kind))
-			a.span.SetStatus(codes.Error, cut(o.Message, maxText))
+			a.span.SetStatus(codes.Error, text.Cut(o.Message, maxText))
 		}
 	}
 	a.span.End()
