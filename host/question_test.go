@@ -443,8 +443,9 @@ func TestQuestionsTakeAnyStreamOfTheSession(t *testing.T) {
 	t.Parallel()
 	came, release, notified := make(chan *interop.Client, 4), make(chan struct{}), make(chan error, 4)
 	site := serveSite(t, newScripted(t, nil, func(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
+		released := release // of the calls that have begun; the next one has its own
 		came <- m.Client
-		<-release
+		<-released
 		return json.RawMessage(`{}`), nil
 	}))
 	header := openSession(t, site, rootsCapability)
