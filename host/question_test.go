@@ -478,6 +478,7 @@ func TestQuestionsTakeAnyStreamOfTheSession(t *testing.T) {
 		return received
 	}
 	sendQuestion := func() {
+		client := client // the next call has its own
 		go func() {
 			_, err := client.Always(context.Background(), interop.Message{Method: "roots/list", Params: json.RawMessage(`{}`)})
 			notified <- err
