@@ -386,12 +386,24 @@ func TestWaitsAreNoOverhead(t *testing.T) {
 		m, s := measure(t), newTraced()
 		g := shelf{"s": s.Server}.open(t, gateway.Options{Control: gateway.Control{Telemetry: m.Telemetry}})
 		g.Reload([]interop.Server{{ID: "s", Pool: interop.Pool{MaxConcurrent: 1}}}, nil)
-		_ = g.Attached().Fleet.Await(t.Context(), "s__one")
+		if err := g.Attached().Fleet.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		c := dial(t, g, "/mcp", interop.Modern)
 		var calls sync.WaitGroup
-		calls.Go(func() { _, _ = c.CallTool(t.Context(), call("s__wait")) })
-		<-s.called
-		calls.Go(func() { _, _ = c.CallTool(t.Context(), call("s__one")) })
+		run := func(tool string) {
+			if r, err := c.CallTool(t.Context(), call(tool)); err != nil || r.IsError {
+				t.Error(tool, answerText(r), err)
+			}
+		}
+		ended := make(chan struct{})
+		calls.Go(func() { defer close(ended); run("s__wait") })
+		select {
+		case <-s.called:
+		case <-ended:
+			t.FailNow()
+		}
+		calls.Go(func() { run("s__one") })
 		m.await(t, "indus.server.queue", "indus.server=s", 1)
 		began := time.Now()
 		time.Sleep(waits)
