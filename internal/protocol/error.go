@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/indusagi/indus/internal/wire"
 )
@@ -29,6 +30,16 @@ func (e *RPCError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.C
 
 // Object returns the error as a JSON-RPC error object.
 func (e *RPCError) Object() json.RawMessage { return EncodeError(e.Code, e.Message, e.Data) }
+
+// TooSoon is the error of a request that its client may send again after a time. Over HTTP, a modern
+// client gets it with the status 429.
+type TooSoon struct {
+	*RPCError
+	After time.Duration
+}
+
+// Unwrap returns the error of the response.
+func (e *TooSoon) Unwrap() error { return e.RPCError }
 
 // ErrorObject encodes any error as the error of a response. An error that is not an [*RPCError]
 // becomes an internal error.

@@ -5,6 +5,9 @@
 // request, and data. [Keys.Open] refuses a token if one of them does not match. It does not detect repeated use: the
 // owner of the state behind a token, such as the waiting call, has to detect it.
 //
+// Several replicas share the keys. [Keys.For] names a replica: its tokens contain the name, so that each replica finds
+// the owner of a token ([Keys.Elsewhere]) and refuses what belongs to another one. Cursors and files name no replica.
+//
 //	keys := sealed.Random() // or NewKeys, or KeyFile
 //	s := keys.Seal(sealed.Token{Kind: sealed.RequestState, Principal: "alice", Expires: soon, Digest: sum, Data: state})
 //	t, err := keys.Open(s, sealed.Want{Kind: sealed.RequestState, Principal: "alice", Digest: sum})

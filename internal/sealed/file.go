@@ -44,6 +44,18 @@ func NewKeyText() string { return hex.EncodeToString(newKey()) }
 
 // ReadKeyFile is [KeyFile] without making a file. If there is no file, the error is [fs.ErrNotExist].
 func ReadKeyFile(path string) (*Keys, error) {
+	keys, err := ReadKeys(path)
+	switch {
+	case errors.Is(err, errNoKey):
+		return nil, fmt.Errorf("%w; remove it, and a new one is made", err)
+	case err != nil:
+		return nil, err
+	}
+	return NewKeys(keys...)
+}
+
+// ReadKeys returns the keys themselves of a file in the format of a [KeyFile], for a use other than tokens.
+func ReadKeys(path string) ([][]byte, error) {
 	text, err := atomicfile.ReadPrivate(path, maxKeyFile)
 	if err != nil {
 		return nil, err
@@ -53,7 +65,7 @@ func ReadKeyFile(path string) (*Keys, error) {
 	case line > 0:
 		return nil, fmt.Errorf("%s:%d: %w", path, line, err)
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w; remove it, and a new one is made", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return keys, nil
 }
@@ -71,30 +83,32 @@ func (k *Keys) Reread(path string) error {
 // ParseKeys reads keys in the format of a [KeyFile].
 func ParseKeys(text string) (*Keys, error) {
 	keys, _, err := parseKeys(text)
-	return keys, err
+	if err != nil {
+		return nil, err
+	}
+	return NewKeys(keys...)
 }
 
+var errNoKey = errors.New("no key in it")
+
 // parseKeys also returns the number of the first invalid line, or 0.
-func parseKeys(text string) (*Keys, int, error) {
-	var keys [][]byte
-	n := 0
-	for line := range strings.Lines(text) {
-		n++
-		s := strings.TrimSpace(line)
+func parseKeys(text string) (keys [][]byte, line int, err error) {
+	for s := range strings.Lines(text) {
+		line++
+		s = strings.TrimSpace(s)
 		if s == "" || s[0] == '#' {
 			continue
 		}
 		key := parseKey(s)
 		if key == nil {
-			return nil, n, fmt.Errorf("no key of %d bytes in hexadecimal or base64", KeySize)
+			return nil, line, fmt.Errorf("no key of %d bytes in hexadecimal or base64", KeySize)
 		}
 		keys = append(keys, key)
 	}
 	if keys == nil {
-		return nil, 0, errors.New("no key in it")
+		return nil, 0, errNoKey
 	}
-	k, err := NewKeys(keys...)
-	return k, 0, err
+	return keys, 0, nil
 }
 
 // parseKey returns nil if s is not a key.

@@ -1,6 +1,7 @@
 package sealed
 
 import (
+	"cmp"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
@@ -27,7 +28,10 @@ const (
 var tokenEncoding = base64.RawURLEncoding.Strict()
 
 // Keys seal tokens, and open them. All methods may be called from any goroutine.
-type Keys struct{ all atomic.Pointer[[]sealing] }
+type Keys struct {
+	all     *atomic.Pointer[[]sealing] // shared by the Keys that For returns
+	replica string                     // see For
+}
 
 // sealing holds the ciphers of one key.
 type sealing struct {
@@ -70,9 +74,25 @@ func NewKeys(keys ...[]byte) (*Keys, error) {
 		}
 		all = append(all, sealing{aead, fixed, nonces})
 	}
-	k := &Keys{}
+	k := &Keys{all: &atomic.Pointer[[]sealing]{}}
 	k.all.Store(&all)
 	return k, nil
+}
+
+// For returns the same keys for one of several replicas. [Keys.Reread] of either applies to both. Every token for state
+// that this replica holds names it, and a token that names another replica, or none, is refused with [ErrReplica]. If
+// the name is "", tokens name no replica, and all are accepted.
+func (k *Keys) For(replica string) *Keys { return &Keys{k.all, replica} }
+
+// Elsewhere opens a token that another replica made for a principal. It returns false for every other text, and for a
+// token that has expired: [Keys.Open] has the reason. The request of the token is not checked.
+func (k *Keys) Elsewhere(text, principal string) (Token, bool) {
+	t, err := k.open(text)
+	if err != nil || !t.belongsElsewhere(k.replica) || t.Replica == "" {
+		return Token{}, false
+	}
+	err = t.check(Want{Kind: t.Kind, Principal: principal, AnyRequest: true})
+	return t, err == nil
 }
 
 // Random returns keys with one random key. Only the returned Keys can open its tokens.
@@ -93,16 +113,25 @@ func newKey() []byte {
 // Seal returns the text of a token: ASCII letters, digits, "-" and "_". Each call returns a different text.
 func (k *Keys) Seal(t Token) string {
 	key := (*k.all.Load())[0]
+	k.name(&t)
 	plain := t.encode(make([]byte, 0, 64+len(t.Replica)+len(t.Principal)+len(t.Data)))
 	b := make([]byte, 1, 1+key.Overhead()+len(plain))
 	b[0] = tokenVersion
 	return tokenEncoding.EncodeToString(key.Seal(b, nil, plain, b[:1]))
 }
 
+// name writes the replica into a token for state that the replica holds.
+func (k *Keys) name(t *Token) {
+	if t.Kind.isHeld() {
+		t.Replica = cmp.Or(t.Replica, k.replica)
+	}
+}
+
 // SealSame is Seal, but it returns the same text for the same token while the first key stays. It is for tokens that
 // clients compare. The nonce is derived from the token, so that different tokens have different nonces.
 func (k *Keys) SealSame(t Token) string {
 	key := (*k.all.Load())[0]
+	k.name(&t)
 	plain := t.encode(nil)
 	mac := hmac.New(sha256.New, key.nonces)
 	mac.Write(plain)
@@ -122,8 +151,23 @@ type Want struct {
 }
 
 // Open returns the token of a text. Its errors are the errors of this package, and contain no fields of the token. An
-// error names the first mismatch among kind, principal, request and expiry.
+// error names the first mismatch among kind, principal, request, expiry and replica.
 func (k *Keys) Open(text string, want Want) (Token, error) {
+	t, err := k.open(text)
+	if err == nil {
+		err = t.check(want)
+	}
+	switch {
+	case err != nil:
+		return Token{}, err
+	case t.belongsElsewhere(k.replica):
+		return Token{}, ErrReplica
+	}
+	return t, nil
+}
+
+// open returns the token of a text without any check of its fields.
+func (k *Keys) open(text string) (Token, error) {
 	b, err := tokenEncoding.DecodeString(text)
 	if err != nil || len(b) == 0 || b[0] != tokenVersion || strings.ContainsAny(text, "\r\n") {
 		return Token{}, ErrAltered
@@ -135,10 +179,7 @@ func (k *Keys) Open(text string, want Want) (Token, error) {
 		}
 		var t Token
 		if !t.decode(plain) {
-			return Token{}, ErrAltered
-		}
-		if err := t.check(want); err != nil {
-			return Token{}, err
+			break
 		}
 		return t, nil
 	}

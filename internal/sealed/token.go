@@ -21,11 +21,20 @@ const (
 	Approval                     // a question to a client about the approval of its call
 )
 
+// isHeld reports whether the state behind tokens of this kind is held by the replica that made them.
+func (k Kind) isHeld() bool {
+	switch k {
+	case Session, RequestState, Parked, Task, Approval:
+		return true
+	}
+	return false
+}
+
 // Token holds the fields to seal.
 type Token struct {
 	Kind Kind
-	// Replica is the address of the replica that made the token, for its peers. If it is "", there
-	// are no peers.
+	// Replica is the name of the replica that holds the state behind the token. If it is "",
+	// [Keys.Seal] writes the name of its own replica, if it has one.
 	Replica string
 	// Principal is the principal that received the token. If it is "", any caller may use the
 	// token, because there are no principals.
@@ -46,6 +55,7 @@ var (
 	ErrPrincipal = errors.New("the token was given to somebody else")
 	ErrRequest   = errors.New("the token belongs to another request")
 	ErrExpired   = errors.New("the token has expired")
+	ErrReplica   = errors.New("the token belongs to another replica")
 )
 
 // Digest returns the digest of a request's parts: its method, and the params that must not change.
@@ -142,6 +152,12 @@ func (t *Token) check(want Want) error {
 		return ErrExpired
 	}
 	return nil
+}
+
+// belongsElsewhere reports whether the state behind a token is not held by a replica. A replica without a name is
+// alone.
+func (t *Token) belongsElsewhere(replica string) bool {
+	return replica != "" && t.Kind.isHeld() && t.Replica != replica
 }
 
 // Cursors seals the cursors of one list for one principal.

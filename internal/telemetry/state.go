@@ -16,7 +16,7 @@ type ServerState struct {
 	Queue       int // calls that wait for a place
 	Calls       int // calls in flight
 	Tools       int // tools that clients see
-	Restarts    int // new connections after a loss or an idle time, since the server was configured
+	Restarts    int // new connections since the server was configured: after a loss, an idle time, or on request
 }
 
 // Observe sets the function that returns the state. It is called each time the metrics are read, by one goroutine at a
