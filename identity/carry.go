@@ -36,6 +36,14 @@ func carrierOf(ctx context.Context) *carrier {
 	return c
 }
 
+// NewContext returns a context with an identity, for requests that a program sends for a caller itself. With a nil id,
+// it has none.
+func NewContext(ctx context.Context, id *Identity) context.Context {
+	c := &carrier{}
+	c.identity.Store(id)
+	return context.WithValue(ctx, carrierKey{}, c)
+}
+
 // store stores the identity of an admitted request, if the request has a carrier.
 func store(ctx context.Context, id *Identity) {
 	if c := carrierOf(ctx); c != nil {
