@@ -1,0 +1,33 @@
+package replica
+
+import (
+	"context"
+	"net"
+	"time"
+)
+
+// Dial connects to a peer as Forward does.
+func Dial(c Credentials) func(ctx context.Context, network, address string) (net.Conn, error) {
+	r := &Replica{opts: Options{Credentials: c}}
+	return r.dialTLS(&net.Dialer{})
+}
+
+// Recheck makes credentials look at their files at the next use.
+func Recheck(all ...Credentials) {
+	for _, c := range all {
+		f := c.(*files[keyring])
+		f.mu.Lock()
+		f.checked = time.Time{}
+		f.mu.Unlock()
+	}
+}
+
+// Finder returns a function that finds the address of a replica of a service.
+func Finder(own, name string, lookup func(context.Context, string) ([]*net.SRV, error)) func(context.Context, string) string {
+	p := &peers{}
+	_ = p.set(&Options{Name: own, Peers: []Peer{{Service: name}}, LookupSRV: lookup})
+	return func(ctx context.Context, replica string) string {
+		address, _ := p.address(ctx, replica)
+		return address
+	}
+}

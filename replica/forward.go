@@ -1,0 +1,245 @@
+package replica
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Request is a request to forward.
+type Request struct {
+	To        string // the name of the owner
+	Principal string // the authenticated principal of the request
+	Body      []byte // the whole body; nil: there is none
+}
+
+// ErrGone is returned if the owner of a request cannot be reached or does not accept it. The request did not run, and
+// nothing was written.
+var ErrGone = errors.New("the replica is gone")
+
+// Lost is returned if the connection to the owner was lost after it had received the request, which may have run.
+type Lost struct {
+	// Begun reports that a part of the answer was written. Event reports that this part is an event stream and ends with
+	// a whole event, so that more events may follow.
+	Begun, Event bool
+	Err          error
+}
+
+func (l *Lost) Error() string { return "the connection to the replica was lost: " + l.Err.Error() }
+
+func (l *Lost) Unwrap() error { return l.Err }
+
+// Forward sends a request to its owner, once, and writes the answer to w while it arrives. It returns when the answer
+// is complete or the context of in ends. If a write to w fails, it returns that error. Other errors are or wrap
+// [ErrGone], or are a [*Lost].
+func (r *Replica) Forward(w http.ResponseWriter, in *http.Request, q Request) error {
+	address, err := r.peers.address(in.Context(), q.To)
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrGone, q.To, err)
+	}
+	r.dropStale()
+	ctx, cancel := context.WithCancelCause(in.Context())
+	defer cancel(nil)
+	sent := &delivery{body: bytes.NewReader(q.Body)}
+	out := r.outgoing(ctx, in, address, q, sent)
+	late := time.AfterFunc(answerWait, func() {
+		if sent.giveUp() {
+			cancel(fmt.Errorf("it does not accept a request within %v", answerWait))
+		}
+	})
+	answer, err := r.transport.RoundTrip(out)
+	late.Stop()
+	switch {
+	case err == nil && len(q.Body) == 0 && !sent.begin():
+		answer.Body.Close()
+		err = context.Cause(ctx)
+	case err == nil && answer.Header.Get(headerMark) == refusedMark:
+		text, _ := io.ReadAll(io.LimitReader(answer.Body, 500))
+		answer.Body.Close()
+		return fmt.Errorf("%w: %s: %s", ErrGone, q.To, strings.TrimSpace(string(text)))
+	}
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		if sent.begun() && len(q.Body) > 0 {
+			return &Lost{Err: err}
+		}
+		return fmt.Errorf("%w: %s: %w", ErrGone, q.To, err)
+	}
+	defer answer.Body.Close()
+	return relay(w, answer)
+}
+
+// dropStale closes unused connections that were made with other credentials.
+func (r *Replica) dropStale() {
+	now := int64(r.opts.Credentials.changed())
+	if r.credentials.Swap(now) != now {
+		r.transport.CloseIdleConnections()
+	}
+}
+
+// dialTLS returns a function that connects to a peer with the current credentials.
+func (r *Replica) dialTLS(dialer *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		config, err := r.opts.Credentials.client(host)
+		if err != nil {
+			return nil, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, answerWait)
+		defer cancel()
+		return (&tls.Dialer{NetDialer: dialer, Config: config}).DialContext(ctx, network, address)
+	}
+}
+
+// outgoing returns the request for the owner.
+func (r *Replica) outgoing(
+	ctx context.Context, in *http.Request, address string, q Request, sent *delivery,
+) *http.Request {
+	u := &url.URL{
+		Scheme: "https", Host: address, Path: in.URL.Path, RawPath: in.URL.RawPath, RawQuery: in.URL.RawQuery,
+		ForceQuery: in.URL.ForceQuery,
+	}
+	out := (&http.Request{
+		Method: in.Method, URL: u, Host: in.Host, Header: in.Header.Clone(), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(ctx)
+	dropHopHeaders(out.Header)
+	if _, stated := out.Header["User-Agent"]; !stated {
+		out.Header["User-Agent"] = []string{""} // else net/http adds its own
+	}
+	m := mark{To: q.To, From: r.opts.Name, Address: in.RemoteAddr, Principal: q.Principal}
+	if r.opts.Claims != nil {
+		m.Claims = r.opts.Claims(in)
+	}
+	out.Header[headerMark] = []string{m.encode()}
+	if len(q.Body) > 0 {
+		// There is no GetBody, without which net/http never sends the request a second time.
+		out.Body, out.ContentLength = sent, int64(len(q.Body))
+		out.Header["Expect"] = []string{"100-continue"}
+	}
+	return out
+}
+
+// dropHopHeaders removes the headers that belong to one connection (RFC 9110, section 7.6.1).
+func dropHopHeaders(h http.Header) {
+	for _, value := range h["Connection"] {
+		for name := range strings.SplitSeq(value, ",") {
+			h.Del(textproto.TrimString(name))
+		}
+	}
+	for _, name := range []string{
+		"Connection", "Expect", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te",
+		"Trailer", "Transfer-Encoding", "Upgrade",
+	} {
+		delete(h, name)
+	}
+}
+
+// The states of a delivery.
+const (
+	waiting int32 = iota // the owner has not begun to read the request
+	started              // the owner reads the request, and may run it
+	givenUp              // the owner never gets the body
+)
+
+var errGivenUp = errors.New("the request was given up")
+
+// delivery is the body of a request. net/http reads it when the owner asks for it.
+type delivery struct {
+	body  *bytes.Reader
+	state atomic.Int32
+}
+
+// begin reports whether the request may be sent.
+func (d *delivery) begin() bool { return d.state.CompareAndSwap(waiting, started) || d.begun() }
+
+func (d *delivery) begun() bool { return d.state.Load() == started }
+
+// giveUp prevents that the request is sent. It returns false if it was sent already.
+func (d *delivery) giveUp() bool { return d.state.CompareAndSwap(waiting, givenUp) }
+
+func (d *delivery) Read(p []byte) (int, error) {
+	if !d.begin() {
+		return 0, errGivenUp
+	}
+	return d.body.Read(p)
+}
+
+func (d *delivery) Close() error { return nil }
+
+const (
+	// writeWait bounds the write of one piece of an answer to a client that has stopped reading.
+	writeWait = 30 * time.Second
+	// A stream is read in small pieces, because many streams are open and most are silent.
+	streamPiece, plainPiece = 4 << 10, 32 << 10
+)
+
+// relay writes an answer to a client.
+func relay(w http.ResponseWriter, answer *http.Response) error {
+	header := w.Header()
+	dropHopHeaders(answer.Header)
+	for name, values := range answer.Header {
+		header[name] = values // the owner also decides about headers that are set already
+	}
+	w.WriteHeader(answer.StatusCode)
+	piece, isStream := plainPiece, answer.ContentLength < 0
+	c := http.NewResponseController(w)
+	if isStream {
+		piece = streamPiece
+		_ = c.Flush()
+	}
+	defer func() { _ = c.SetWriteDeadline(time.Time{}) }() // the connection is used again
+	end := eventEnd{whole: true}
+	buffer := make([]byte, piece)
+	for {
+		n, err := answer.Body.Read(buffer)
+		if n > 0 {
+			end.add(buffer[:n])
+			_ = c.SetWriteDeadline(time.Now().Add(writeWait))
+			if _, err := w.Write(buffer[:n]); err != nil {
+				return err
+			}
+			if isStream {
+				if err := c.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+					return err
+				}
+			}
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			events := strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream")
+			return &Lost{Begun: true, Event: events && end.whole, Err: err}
+		}
+	}
+}
+
+// eventEnd finds whether an event stream ends with a whole event, which an empty line ends.
+type eventEnd struct {
+	last  byte
+	whole bool
+}
+
+func (e *eventEnd) add(p []byte) {
+	before := e.last
+	if len(p) > 1 {
+		before = p[len(p)-2]
+	}
+	e.last = p[len(p)-1]
+	e.whole = before == '\n' && e.last == '\n'
+}
