@@ -222,7 +222,7 @@ func (b *Book) Decide(ctx context.Context, id string, d Decision) (Item, error) 
 			return nil, fmt.Errorf("%w: %.20q", ErrUnknown, id)
 		}
 		out = r.Item
-		if err := out.check(d); err != nil {
+		if err := out.Check(d); err != nil {
 			return nil, fmt.Errorf("approval %s: %w", id, err)
 		}
 		out.State = Refused
@@ -236,8 +236,8 @@ func (b *Book) Decide(ctx context.Context, id string, d Decision) (Item, error) 
 	return out, err
 }
 
-// check returns an error unless the decision may be made about the item now.
-func (i *Item) check(d Decision) error {
+// Check returns the error that [Book.Decide] returns for a decision about the item, or nil.
+func (i *Item) Check(d Decision) error {
 	own := d.By == i.Principal
 	switch {
 	case i.State == Expired && i.Decided.IsZero():

@@ -24,12 +24,14 @@ type Filter struct {
 	Outcome Outcome
 	// Since and Until bound the times of the records. Both are inclusive. Zero means no bound.
 	Since, Until time.Time
+	// Before selects the records whose Seq is smaller. 0 means all.
+	Before uint64
 	// Last selects the last matching records only. 0 means all.
 	Last int
 }
 
-// matches reports whether a filter selects a record.
-func (f *Filter) matches(r *Record) bool {
+// Matches reports whether a filter selects a record. It does not consider Last.
+func (f *Filter) Matches(r *Record) bool {
 	for _, c := range [...]struct{ want, got string }{
 		{f.Principal, r.Principal}, {f.Server, r.Server}, {f.Client, r.Client}, {f.Type, r.Type},
 		{f.Approval, r.Approval}, {f.Trace, r.Trace}, {string(f.Outcome), string(r.Outcome)},
@@ -41,6 +43,7 @@ func (f *Filter) matches(r *Record) bool {
 	switch {
 	case f.Tool != "" && f.Tool != r.Tool && f.Tool != r.Target:
 	case f.View != nil && *f.View != r.View:
+	case f.Before > 0 && r.Seq >= f.Before:
 	case !f.Since.IsZero() && r.At.Before(f.Since):
 	case !f.Until.IsZero() && r.At.After(f.Until):
 	default:
@@ -61,6 +64,22 @@ func Read(ctx context.Context, path string, f *Filter, each func(*Record) error)
 	r := newReading(ctx, f, each)
 	err = r.read(files)
 	return r.damaged, err
+}
+
+// ReadBack is like [Read], but the newest record comes first, and Filter.Last is ignored. With Filter.Before, it skips
+// the later records without reading them. So a reader can go on where it stopped.
+func ReadBack(ctx context.Context, path string, f *Filter, each func(*Record) error) (damaged int, err error) {
+	files, err := openFiles(path)
+	if err != nil {
+		return 0, fmt.Errorf("audit: %w", err)
+	}
+	defer files.close()
+	r := newReading(ctx, f, each)
+	err = r.backward(files, func(record *Record) bool {
+		r.err = each(record)
+		return r.err == nil
+	})
+	return r.damaged, errors.Join(r.err, err)
 }
 
 // reading is one reading of records.
@@ -95,7 +114,7 @@ func (r *reading) take(line []byte) {
 	record, err := r.lines.read(line)
 	if err != nil {
 		r.damaged++
-	} else if r.filter.matches(&record) {
+	} else if r.filter.Matches(&record) {
 		r.err = r.each(&record)
 	}
 }
@@ -129,23 +148,13 @@ func (s stopReader) Read(b []byte) (int, error) {
 // last calls each with the last matching records.
 func (r *reading) last(files logFiles) error {
 	var found []Record
-	for _, in := range slices.Backward(files) {
-		err := readBackward(in, in.size, func(line []byte) bool {
-			record, err := r.lines.read(line)
-			if err != nil {
-				r.damaged++
-			} else if r.filter.matches(&record) {
-				record.line = bytes.Clone(record.line)
-				found = append(found, record)
-			}
-			return len(found) < r.filter.Last && r.Context.Err() == nil
-		})
-		if err := errors.Join(err, r.Context.Err()); err != nil {
-			return err
-		}
-		if len(found) == r.filter.Last {
-			break
-		}
+	err := r.backward(files, func(record *Record) bool {
+		record.line = bytes.Clone(record.line)
+		found = append(found, *record)
+		return len(found) < r.filter.Last
+	})
+	if err != nil {
+		return err
 	}
 	for i := range found {
 		if err := r.each(&found[len(found)-1-i]); err != nil {
@@ -153,6 +162,75 @@ func (r *reading) last(files logFiles) error {
 		}
 	}
 	return nil
+}
+
+// backward calls each with the matching records, the last first, until each returns false.
+func (r *reading) backward(files logFiles, each func(*Record) bool) error {
+	more := true
+	for _, in := range slices.Backward(files) {
+		size := in.size
+		if r.filter.Before > 0 {
+			size = r.sizeBefore(in)
+		}
+		err := readBackward(in, size, func(line []byte) bool {
+			record, err := r.lines.read(line)
+			if err != nil {
+				r.damaged++
+			} else if r.filter.Matches(&record) {
+				more = each(&record)
+			}
+			return more && r.Context.Err() == nil
+		})
+		if err := errors.Join(err, r.Context.Err()); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// sizeBefore returns the size of the part of a file with the records that Filter.Before selects. If lines are damaged,
+// the part may be larger.
+func (r *reading) sizeBefore(in logFile) int64 {
+	if first, ok := firstRecord(in); ok && first.Seq >= r.filter.Before {
+		return 0
+	}
+	size := in.size
+	for low, high := int64(0), in.size; low < high; {
+		middle := low + (high-low)/2
+		at, seq, ok := r.firstAfter(in, middle)
+		switch {
+		case ok && at < size && seq < r.filter.Before:
+			low = at
+		case ok && at < size:
+			size, high = at, middle
+		default: // no record begins between middle and size
+			high = middle
+		}
+	}
+	return size
+}
+
+// firstAfter returns the place and the number of the first good record that begins after a place in a file.
+func (r *reading) firstAfter(in logFile, place int64) (at int64, seq uint64, ok bool) {
+	for _, size := range []int{8 << 10, 2 * (maxLine + 1)} {
+		buf := make([]byte, size)
+		n, _ := in.ReadAt(buf, place)
+		begin := bytes.IndexByte(buf[:n], '\n') + 1
+		for begin > 0 {
+			line, _, isWhole := bytes.Cut(buf[begin:n], []byte("\n"))
+			if !isWhole {
+				break
+			}
+			if record, err := r.lines.read(line); err == nil {
+				return place + int64(begin), record.Seq, true
+			}
+			begin += len(line) + 1
+		}
+		if n < size {
+			break
+		}
+	}
+	return 0, 0, false
 }
 
 // readBackward calls each with the complete lines of a file of this size, the last first, until each returns false.

@@ -177,6 +177,25 @@ permit(principal, action, resource) when { 1 == 2 };`)
 	}
 }
 
+func TestRulesHaveTheirText(t *testing.T) {
+	s := parse(t, `// A comment; with a semicolon.
+@id("first") // here too;
+permit(principal, action, resource) when { context.era == "a;b" }; forbid(principal, action,
+  resource == Tool::"x/y"); // the end;
+// More.
+`)
+	got := s.Rules()
+	want := []policy.Text{
+		{policy.Rule{ID: "first", File: "policy.cedar", Line: 2, Effect: "permit"}, "@id(\"first\") // here too;\n" +
+			`permit(principal, action, resource) when { context.era == "a;b" };`},
+		{policy.Rule{ID: "policy.cedar:3", File: "policy.cedar", Line: 3, Effect: "forbid"},
+			"forbid(principal, action,\n  resource == Tool::\"x/y\");"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestExplainNamesTheClosestPermits(t *testing.T) {
 	s := parse(t, `permit(principal in Group::"admin", action, resource in Server::"fs");
 permit(principal in Group::"dev", action == Action::"call", resource in Server::"github") when {

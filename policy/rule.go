@@ -26,6 +26,7 @@ type rule struct {
 	mentions   mentions
 	id         cedar.PolicyID // the index as a text, for Cedar
 	column     int
+	original   string // the text in its file
 }
 
 func newRule(index int, p *cedar.Policy) (*rule, error) {

@@ -137,6 +137,7 @@ func (s *Set) add(check *checker, name string, text []byte) []error {
 			problems = append(problems, where.problem("@", bad.name, bad.problem))
 			continue
 		}
+		r.original = where.rule()
 		s.rules = append(s.rules, r)
 		problems = append(problems, check.rule(r, where)...)
 	}
@@ -214,6 +215,21 @@ func (s *Set) Version() string { return s.version }
 // Len returns the number of rules.
 func (s *Set) Len() int { return len(s.rules) }
 
+// Text is a rule with its text, without the comments around it.
+type Text struct {
+	Rule
+	Text string `json:"text"`
+}
+
+// Rules returns the rules in the order of the files.
+func (s *Set) Rules() []Text {
+	texts := make([]Text, len(s.rules))
+	for i, r := range s.rules {
+		texts[i] = Text{r.Rule, r.original}
+	}
+	return texts
+}
+
 // Files returns the files of the policies.
 func (s *Set) Files() []string { return slices.Clone(s.files) }
 
@@ -221,6 +237,17 @@ func (s *Set) Files() []string { return slices.Clone(s.files) }
 type excerpt struct {
 	file, text string
 	from, to   int
+}
+
+// rule returns the text up to the end of the rule.
+func (e excerpt) rule() string {
+	text := e.text[e.from:e.to]
+	for _, at := range token.FindAllStringIndex(text, -1) {
+		if text[at[0]:at[1]] == ";" {
+			return text[:at[1]]
+		}
+	}
+	return text
 }
 
 // problem returns an error at the first token with the name in the rule. If before is not "", it is the token before.
