@@ -20,6 +20,13 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 	if e.opts.Trace != nil {
 		o.Trace = conn.Trace(*e.opts.Trace)
 	}
+	traced := o.Trace.Started
+	o.Trace.Started = func(pid int, stderr func() string) {
+		e.stderr.Store(&stderr)
+		if traced != nil {
+			traced(pid, stderr)
+		}
+	}
 	if e.opts.Transport != nil {
 		return conn.DialTransport(ctx, e.opts.Transport, o)
 	}

@@ -133,6 +133,8 @@ type Endpoint struct {
 	greeted  chan struct{}
 	greeting atomic.Bool // a request has started to greet the server
 
+	stderr atomic.Pointer[func() string] // the end of the process's stderr; nil: there is no process
+
 	tokens   atomic.Int64
 	timeouts atomic.Int64 // requests in a row without a reply in time
 	active   activeRequests
@@ -234,6 +236,15 @@ func (e *Endpoint) handshake() conn.Handshake {
 
 // Done returns a channel that is closed once the endpoint is Closed or Faulted.
 func (e *Endpoint) Done() <-chan struct{} { return e.done }
+
+// Stderr returns the end of the output of the server's process on stderr: at most 8 KiB, with secrets masked, and safe
+// for a terminal. It is "" if the server is no process. It may be called after the end of the process.
+func (e *Endpoint) Stderr() string {
+	if read := e.stderr.Load(); read != nil {
+		return (*read)()
+	}
+	return ""
+}
 
 // Status returns a snapshot of the endpoint's health.
 func (e *Endpoint) Status() EndpointStatus {

@@ -27,7 +27,7 @@ func (f *Fleet) Apply(servers []Server) {
 		}
 		wanted = append(wanted, s)
 	}
-	f.reconfigure(func() []Server { return wanted }, false)
+	f.reconfigure(func() []Server { return wanted }, nil)
 }
 
 // Retry connects servers at once, without their pause. It selects the servers that are down with a fault for which
@@ -59,6 +59,22 @@ func (f *Fleet) Retry(mended func(*Fault) bool) (tried func(ctx context.Context)
 // [Fleet.Settle] does, and ctx bounds only that wait. Calls in flight fail, but tools stay listed meanwhile, unless
 // FleetOptions.Grace is negative. Before any [Fleet.Apply], and after [Fleet.Close], it returns NotConnected.
 func (f *Fleet) Restart(ctx context.Context) error {
+	if err := f.restart(func(string) bool { return true }); err != nil {
+		return err
+	}
+	return f.Settle(ctx)
+}
+
+// RestartServer is [Fleet.Restart] for one server. It does not wait for the new connection. If the fleet has no such
+// server, it returns NotConnected.
+func (f *Fleet) RestartServer(id string) error {
+	if _, err := f.Endpoint(id, ""); err != nil {
+		return err
+	}
+	return f.restart(func(other string) bool { return other == id })
+}
+
+func (f *Fleet) restart(wanted func(id string) bool) error {
 	f.mu.Lock()
 	closed, applied := f.closed, f.applied
 	f.mu.Unlock()
@@ -68,14 +84,14 @@ func (f *Fleet) Restart(ctx context.Context) error {
 	case !applied:
 		return NewFault(NotConnected, "", "the fleet has no configuration: apply one first", nil)
 	}
-	f.reconfigure(f.configuredServers, true)
-	return f.Settle(ctx)
+	f.reconfigure(f.configuredServers, wanted)
+	return nil
 }
 
-// reconfigure sets the servers of the fleet to the servers that wanted returns. wanted is called with mu held. With
-// restart, each server has a new connection. New members are made with no lock held, because that calls the options. So
-// the second round is the last, unless another call reconfigures meanwhile.
-func (f *Fleet) reconfigure(wanted func() []Server, restart bool) {
+// reconfigure sets the servers of the fleet to the servers that wanted returns. wanted is called with mu held. The
+// servers for which restart returns true have a new connection. It may be nil. New members are made with no lock held,
+// because that calls the options. So the second round is the last, unless another call reconfigures meanwhile.
+func (f *Fleet) reconfigure(wanted func() []Server, restart func(id string) bool) {
 	made := map[string]*member{}
 	for {
 		f.mu.Lock()
@@ -86,7 +102,7 @@ func (f *Fleet) reconfigure(wanted func() []Server, restart bool) {
 		places, missing := f.plan(wanted(), made, restart)
 		if missing == nil {
 			drain := f.opts.Drain
-			if restart {
+			if restart != nil {
 				drain = 0
 			}
 			before := f.viewLocked()
@@ -116,20 +132,23 @@ type place struct {
 
 // plan returns the places of a fleet that consists of wanted, using its current members and the new ones in made. It
 // returns in missing the servers for which a member must be made first. Call it with mu held.
-func (f *Fleet) plan(wanted []Server, made map[string]*member, restart bool) (places []place, missing []Server) {
+func (f *Fleet) plan(
+	wanted []Server, made map[string]*member, restart func(id string) bool,
+) (places []place, missing []Server) {
 	for _, s := range wanted {
 		p := place{member: findMember(f.members, s.ID), config: toolConfigOf(s.clone())}
 		var now *state
 		if p.member != nil {
 			now = p.member.state.Load()
 		}
+		stays := now != nil && (restart == nil || !restart(s.ID))
 		switch fresh := made[s.ID]; {
-		case now != nil && !restart && now.successor != nil && now.successor.server.sameReach(s):
+		case stays && now.successor != nil && now.successor.server.sameReach(s):
 			p.successor = now.successor
-		case now != nil && !restart && p.member.server.sameReach(s): // a successor, if any, is cancelled
+		case stays && p.member.server.sameReach(s): // a successor, if any, is cancelled
 		case fresh == nil || !fresh.server.sameReach(s):
 			missing = append(missing, s)
-		case now != nil && !restart && now.serves():
+		case stays && now.serves():
 			p.successor = fresh
 		default:
 			p.member = fresh

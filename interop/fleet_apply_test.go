@@ -290,6 +290,29 @@ func TestRestart(t *testing.T) {
 	})
 }
 
+// RestartServer connects one server again, and leaves the others alone.
+func TestRestartServer(t *testing.T) {
+	by := map[string]*puppet{"a": newPuppet("t"), "b": newPuppet("u")}
+	synctest.Test(t, func(t *testing.T) {
+		fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: puppets(by)})
+		wantFleetFault(t, fleet.RestartServer("a"), interop.NotConnected, "a", "", "")
+		fleet.Apply(serversNamed("a", "b"))
+		d.wait("a", interop.ServerReady, 1)
+		d.wait("b", interop.ServerReady, 1)
+		wantFleetFault(t, fleet.RestartServer("c"), interop.NotConnected, "c", "", "")
+		if err := fleet.RestartServer("a"); err != nil {
+			t.Fatal(err)
+		}
+		if got := awaitOutcome(t, callLater(t.Context(), fleet, "a__t", "{}")); got.text != "t" {
+			t.Errorf("a call meanwhile gives %v", got)
+		}
+		d.wait("a", interop.ServerReady, 2)
+		if a, b := len(by["a"].dials()), len(by["b"].dials()); a != 2 || b != 1 {
+			t.Errorf("a was connected %d times, b %d times", a, b)
+		}
+	})
+}
+
 // The test does everything at once. The race detector and the invariants are the
 // checks.
 func TestFleetUnderConcurrentUse(t *testing.T) {
