@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,12 +38,15 @@ type Control struct {
 	Policy func() (decides *policy.Set, report bool)
 	// Approvals holds the calls that wait for a person. If it is nil, a call that needs approval is refused.
 	Approvals *approval.Book
-	// ApproveAt describes how a person approves a call, for the text that a caller gets. "" names the command.
+	// ApproveAt is the address of a page on which a person approves a call. The text that a caller gets names it, and the
+	// command. If it is "", the text names only the command.
 	ApproveAt string
 	// Audit records requests. It may be nil.
 	Audit *audit.Log
 	// Telemetry traces and measures requests. It may be nil.
 	Telemetry *telemetry.Telemetry
+	// Activity has the requests in memory, for people who look. It may be nil.
+	Activity *Activity
 	// Mask masks secrets in arguments and results before a person or a record gets them. Nil masks likely secrets.
 	Mask func(json.RawMessage) json.RawMessage
 }
@@ -59,10 +63,16 @@ type exchange struct {
 	approvalID string          // the approval that the client was asked for, until its answer is stored
 	answer     json.RawMessage // the client's answer
 
+	// With an [Activity], these three are set before the request is in it.
+	id      uint64
+	running context.Context
+	cancel  context.CancelCauseFunc
+
 	once atomic.Bool // the request continues one that a person approved, and must not reach a server twice
 
 	mu      sync.Mutex
 	claimed bool     // main belongs to an item
+	waiting string   // the id of the approval that the call waits for
 	more    []*entry // of further items
 }
 
@@ -204,11 +214,11 @@ func (g *Gateway) takeRates(x *exchange, all []policy.Rate, count bool) *refusal
 	for i, r := range all {
 		limits[i] = rateLimit{rateKey{string(x.message.Caller), r.Policy}, r.Calls, r.Per}
 	}
-	wait := g.rates.take(limits, time.Now(), count)
+	wait := g.rates.take(limits, count)
 	if wait <= 0 {
 		return nil
 	}
-	seconds := int(wait/time.Second) + 1
+	seconds := int(math.Ceil(wait.Seconds()))
 	return &refusal{
 		outcome: audit.Denied, retry: wait,
 		text: fmt.Sprintf("this caller has reached a limit of the policy: try again in %d s", seconds),
@@ -247,10 +257,11 @@ func (r *refusal) answer(m interop.Message, unknown error) (json.RawMessage, err
 		return r.result, nil
 	}
 	e := &interop.RPCError{Code: codeRefused, Message: m.Method + ": " + r.text}
-	if r.retry > 0 {
-		e.Data = json.RawMessage(fmt.Sprintf(`{"retryAfterMs":%d}`, r.retry.Milliseconds()))
+	if r.retry <= 0 {
+		return nil, e
 	}
-	return nil, e
+	e.Data = fmt.Appendf(nil, `{"retryAfterMs":%d}`, max(1, r.retry.Milliseconds()))
+	return nil, &protocol.TooSoon{RPCError: e, After: r.retry}
 }
 
 // codeRefused is the JSON-RPC code for requests that are not admitted. It is in the range for implementations.
@@ -315,7 +326,7 @@ func (g *Gateway) callItem(
 		if r != nil {
 			raw = r.Wire().JSON
 		}
-		e.end(raw, err)
+		e.end(raw, byOperator(ctx, err))
 	}
 	return r, e, err
 }

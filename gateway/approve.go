@@ -35,19 +35,20 @@ const (
 //	                a legacy client is asked on the stream of its call
 //	other           the client is not asked: the answer names the approval
 //
-// A client that cannot be asked gets the same answer as with other.
+// A client that cannot be asked gets the same answer as with other, and so does a client whose answer decides nothing:
+// many clients repeat the question until it is decided.
 func (g *Gateway) approve(ctx context.Context, x *exchange, it *item, e *entry, v *policy.Verdict) *refusal {
 	book := g.opts.Control.Approvals
 	if book == nil {
 		return &refusal{outcome: audit.Denied, text: "this needs the approval of a person, and there is no place to ask"}
 	}
-	x.takeAnswer(ctx, book)
+	answered := x.takeAnswer(ctx, book)
 	wanted := x.approvalItem(it, v)
 	found, pending, refused := spend(ctx, book, e, wanted)
 	switch {
 	case !pending:
 		return refused
-	case wanted.Way == approval.Other || !x.canAsk(it):
+	case wanted.Way == approval.Other || !x.canAsk(it) || found.ID == answered:
 		return g.waits(found)
 	case x.message.Era == interop.Modern:
 		r := g.waits(found)
@@ -120,22 +121,26 @@ func (g *Gateway) maskText(s string) string {
 
 // waits returns the answer to a request that waits for an approval.
 func (g *Gateway) waits(i approval.Item) *refusal {
-	at := g.opts.Control.ApproveAt
-	if at == "" {
-		at = "by `indus approvals allow " + i.ID + "`"
+	at := "by `indus approvals allow " + i.ID + "`"
+	if page := g.opts.Control.ApproveAt; page != "" {
+		at = "at " + page + " or " + at
 	}
 	return &refusal{outcome: audit.Deferred, text: fmt.Sprintf(
 		"waits for approval %s: a person approves it %s until %s; then ask again with the same arguments",
 		i.ID, at, i.Expires.Local().Format("15:04:05 MST"))}
 }
 
-// denied returns the answer to a request that a person denied.
+// denied returns the answer to a request that was denied. Some clients decline each question by themselves, so a denial
+// by the client of the caller is not called a person's.
 func denied(i approval.Item) *refusal {
-	reason := ""
+	by, reason := "a person", ""
+	if i.Channel == approval.ByCaller {
+		by = "the client of the caller"
+	}
 	if i.Reason != "" {
 		reason = ": " + i.Reason
 	}
-	return &refusal{outcome: audit.Denied, text: fmt.Sprintf("a person denied this call (approval %s)%s", i.ID, reason)}
+	return &refusal{outcome: audit.Denied, text: fmt.Sprintf("%s denied this call (approval %s)%s", by, i.ID, reason)}
 }
 
 // canAsk reports whether the client of a request can be asked for its approval now.
@@ -223,16 +228,18 @@ func (x *exchange) readAnswer(m interop.Message) interop.Message {
 	return m
 }
 
-// takeAnswer decides with the answer of the client that readAnswer found.
-func (x *exchange) takeAnswer(ctx context.Context, book *approval.Book) {
+// takeAnswer decides with the answer of the client that readAnswer found. It returns the id of the approval, or "" if
+// there is no answer.
+func (x *exchange) takeAnswer(ctx context.Context, book *approval.Book) string {
 	x.mu.Lock()
 	id := x.approvalID
 	x.approvalID = ""
 	x.mu.Unlock()
-	if id == "" {
-		return
+	if id == "" || x.answer == nil {
+		return ""
 	}
 	x.decideByAnswer(ctx, book, id, x.answer)
+	return id
 }
 
 // decideByAnswer stores the decision in the result of an elicitation. Without a decision the approval goes on waiting:
@@ -263,6 +270,8 @@ func (g *Gateway) askNow(
 	ctx context.Context, x *exchange, it *item, e *entry, wanted, found approval.Item,
 ) *refusal {
 	defer g.opts.Control.Telemetry.Wait(ctx)()
+	x.setWaiting(found.ID)
+	defer x.setWaiting("")
 	book := g.opts.Control.Approvals
 	asking, cancel := context.WithDeadline(ctx, found.Expires)
 	defer cancel()
@@ -302,6 +311,13 @@ func (g *Gateway) askNow(
 		return g.waits(again)
 	}
 	return refused
+}
+
+// setWaiting stores the id of the approval that the call waits for, or "".
+func (x *exchange) setWaiting(id string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.waiting = id
 }
 
 // sendProgress notifies the client of a call that waits for an approval, if the call has a progress token.

@@ -30,16 +30,23 @@ var (
 
 // Handle implements [host.Backend]. The row of the method decides how the request is handled.
 func (v *view) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+	return v.serve(ctx, m, back, v.handle)
+}
+
+// serve takes a request through all steps of a caller's request (admit.go), with next as the call itself.
+func (v *view) serve(
+	ctx context.Context, m interop.Message, back interop.Peer, next requestHandler,
+) (json.RawMessage, error) {
 	ctx = v.begin(ctx, m)
 	if isNote(m.Method) || m.Method == protocol.MethodDiscover {
-		return v.relay(ctx, m, back, v.handle)
+		return v.relay(ctx, m, back, next)
 	}
 	x := exchangeOf(ctx)
 	return x.handle(ctx, func(ctx context.Context) (json.RawMessage, error) {
 		if err := x.checkSpelling(); err != nil {
 			return nil, err
 		}
-		return v.relay(ctx, x.readAnswer(m), back, v.handle)
+		return v.relay(ctx, x.readAnswer(m), back, next)
 	})
 }
 

@@ -21,9 +21,7 @@ type paceKey struct{ server, feature string }
 
 // handleEvent handles the events of servers, because their lists appear and disappear with them.
 func (g *Gateway) handleEvent(e interop.Event) {
-	if g.opts.Control.Telemetry != nil {
-		g.countRestarts(e)
-	}
+	g.countRestarts(e)
 	switch e.Kind {
 	case interop.ServerReady:
 		g.storeDescription(e.Server)

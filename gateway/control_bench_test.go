@@ -34,6 +34,7 @@ func BenchmarkControl(b *testing.B) {
 		b.Cleanup(func() { _ = log.Close() })
 		c.Audit = log
 	}
+	withActivity := func(_ *testing.B, c *gateway.Control) { c.Activity = gateway.NewActivity() }
 	withTelemetry := func(b *testing.B, c *gateway.Control) {
 		var err error
 		c.Telemetry, err = telemetry.New(&telemetry.Options{
@@ -49,6 +50,7 @@ func BenchmarkControl(b *testing.B) {
 		with []func(*testing.B, *gateway.Control)
 	}{
 		{"none", nil},
+		{"activity", []func(*testing.B, *gateway.Control){withActivity}},
 		{"policy", []func(*testing.B, *gateway.Control){withPolicy}},
 		{"audit", []func(*testing.B, *gateway.Control){withAudit}},
 		{"telemetry", []func(*testing.B, *gateway.Control){withTelemetry}},

@@ -155,7 +155,7 @@ func (c *crowd) listen(ctx context.Context, who string) {
 	for c.isRunning() {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		params := `{"notifications":{"resourceSubscriptions":["news:` + who + `","indus://new/news:` + who + `"]},` + meta + `}`
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.web.URL+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":"`+who+`","method":"subscriptions/listen","params":`+params+`}`))
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":"`+who+`","method":"subscriptions/listen","params":`+params+`}`))
 		if err != nil {
 			c.Error(err)
 		}

@@ -123,7 +123,7 @@ func newDiary() *diary {
 type crowd struct {
 	*testing.T
 	keys  *sealed.Keys
-	web   *httptest.Server
+	url   string
 	until time.Time
 	done  sync.Map // the kinds of events that have happened
 
@@ -200,9 +200,9 @@ func (c *crowd) client(who string, canBeAsked bool) *mcp.Client {
 // live runs one client.
 func (c *crowd) live(ctx context.Context, who, version, path string, canBeAsked bool) {
 	web := &http.Client{Transport: bearer(who)}
-	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: c.web.URL + path, HTTPClient: web}
+	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: c.url + path, HTTPClient: web}
 	if path == "/sse" {
-		transport = &mcp.SSEClientTransport{Endpoint: c.web.URL + path, HTTPClient: web}
+		transport = &mcp.SSEClientTransport{Endpoint: c.url + path, HTTPClient: web}
 	}
 	session, err := c.client(who, canBeAsked).Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
@@ -247,7 +247,7 @@ func (c *crowd) live(ctx context.Context, who, version, path string, canBeAsked 
 // post sends one message without changes.
 func (c *crowd) post(ctx context.Context, who, session, method, params string) (status int, reply string) {
 	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.web.URL+"/mcp", strings.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/mcp", strings.NewReader(body))
 	if err != nil {
 		c.Error(err)
 		return 0, ""
@@ -337,7 +337,7 @@ func (c *crowd) steal(ctx context.Context) {
 }
 
 func (c *crowd) stealSession(ctx context.Context) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.web.URL+"/mcp", strings.NewReader(
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/mcp", strings.NewReader(
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`))
 	if err != nil {
 		c.Error(err)
@@ -363,7 +363,7 @@ func (c *crowd) stealSession(ctx context.Context) {
 				if who == "ann" && path == "/mcp" {
 					continue
 				}
-				get, _ := http.NewRequestWithContext(ctx, http.MethodGet, c.web.URL+path, nil)
+				get, _ := http.NewRequestWithContext(ctx, http.MethodGet, c.url+path, nil)
 				get.Header.Set("Authorization", who)
 				get.Header.Set("Accept", "text/event-stream")
 				get.Header.Set("Mcp-Session-Id", id)
@@ -374,7 +374,7 @@ func (c *crowd) stealSession(ctx context.Context) {
 			}
 		}
 	}
-	end, _ := http.NewRequestWithContext(ctx, http.MethodDelete, c.web.URL+"/mcp", nil)
+	end, _ := http.NewRequestWithContext(ctx, http.MethodDelete, c.url+"/mcp", nil)
 	end.Header.Set("Mcp-Session-Id", id)
 	end.Header.Set("Authorization", "bob")
 	if status, _ := c.send(end); status < 400 {
@@ -391,6 +391,19 @@ func (c *crowd) stealSession(ctx context.Context) {
 // of one principal is stolen. Nothing crosses. The test takes a moment, or minutes with INDUS_SOAK.
 func TestSoakNothingCrosses(t *testing.T) {
 	t.Parallel()
+	nothingCrosses(t, func(keys *sealed.Keys, open func(*gateway.Options) *gateway.Gateway) string {
+		o := &gateway.Options{}
+		o.Host.Keys = keys
+		g := open(o)
+		t.Cleanup(g.Close)
+		web := httptest.NewServer(g.Handler())
+		t.Cleanup(web.Close)
+		return web.URL
+	})
+}
+
+// nothingCrosses runs the clients and the thief at the URL that serve returns.
+func nothingCrosses(t *testing.T, serve func(*sealed.Keys, func(*gateway.Options) *gateway.Gateway) (url string)) {
 	wait := 700 * time.Millisecond
 	if os.Getenv("INDUS_SOAK") != "" {
 		wait = 3 * time.Minute
@@ -404,7 +417,7 @@ func TestSoakNothingCrosses(t *testing.T) {
 		t.Cleanup(h.Close)
 	}
 	inMemory := shelf{"old": talkers["old"].Server, "new": talkers["new"].Server, "own": talkers["own"].Server}.options(t).Mount.Endpoint
-	opts := gateway.Options{Ledger: &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
+	attached := &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
 		Endpoint: func(s interop.Server) *interop.EndpointOptions {
 			if scripts[s.ID] == nil {
 				return inMemory(s)
@@ -413,18 +426,19 @@ func TestSoakNothingCrosses(t *testing.T) {
 			go func() { _ = scripts[s.ID].Serve(context.Background(), serverEnd) }()
 			return &interop.EndpointOptions{Transport: clientEnd}
 		},
-	}}}}
+	}}}
 	keys := sealed.Random()
-	opts.Host.Keys, opts.Host.Authenticate = keys, func(r *http.Request) (toolbox.Principal, error) {
-		return toolbox.Principal(r.Header.Get("Authorization")), nil
-	}
-	g := gateway.New(t.Context(), []interop.Server{
-		{ID: "old", Era: interop.Legacy}, {ID: "new", Era: interop.Modern}, {ID: "own", Era: interop.Legacy, Pool: interop.Pool{Per: interop.PerPrincipal}},
-		{ID: "diary", Era: interop.Modern}, {ID: "jobs", Era: interop.Modern},
-	}, &opts)
-	t.Cleanup(g.Close)
-	c := &crowd{T: t, keys: keys, web: httptest.NewServer(g.Handler()), until: time.Now().Add(wait), pages: map[string]string{}}
-	t.Cleanup(c.web.Close)
+	url := serve(keys, func(o *gateway.Options) *gateway.Gateway {
+		o.Ledger = attached
+		o.Host.Authenticate = func(r *http.Request) (toolbox.Principal, error) {
+			return toolbox.Principal(r.Header.Get("Authorization")), nil
+		}
+		return gateway.New(context.Background(), []interop.Server{
+			{ID: "old", Era: interop.Legacy}, {ID: "new", Era: interop.Modern}, {ID: "own", Era: interop.Legacy, Pool: interop.Pool{Per: interop.PerPrincipal}},
+			{ID: "diary", Era: interop.Modern}, {ID: "jobs", Era: interop.Modern},
+		}, o)
+	})
+	c := &crowd{T: t, keys: keys, url: url, until: time.Now().Add(wait), pages: map[string]string{}}
 	ctx, cancel := context.WithTimeout(t.Context(), wait+2*time.Minute)
 	defer cancel()
 

@@ -36,7 +36,8 @@ type clientKind struct {
 	kindKey
 	rights       *rights // nil: all
 	shown        *shownTools
-	source       toolbox.Source             // the tools that replace shown, see View.Expose
+	all          toolbox.Source             // shown, and tools of the program
+	source       toolbox.Source             // the tools that replace all, see View.Expose
 	tools        host.Backend               // answers tools/list and tools/call
 	listsLearned atomic.Bool                // servers were asked at least once
 	listed       map[*methodRow]*listedRows // if the view has parts of servers, see [view.notifyLists]; guarded by view.mu
@@ -47,7 +48,7 @@ func (v *view) newKind(key kindKey, r *rights) *clientKind {
 		kindKey: key, rights: r, shown: &shownTools{view: v, declared: key.declared, rights: r},
 		listed: map[*methodRow]*listedRows{},
 	}
-	k.source = v.scope.tools(&v.gateway.opts, k.shown)
+	k.all, k.source = v.scope.tools(&v.gateway.opts, k.shown)
 	k.tools = host.Tools(k.source, &v.opts)
 	return k
 }

@@ -63,14 +63,14 @@ func (x *exchange) claim(it *item) *entry {
 		x.more = append(x.more, e)
 	}
 	x.claimed = true
-	x.mu.Unlock()
 	e.Server = it.Server
 	if it.Kind == policy.Tool {
 		e.Tool = it.Name
 	} else {
 		e.Target = it.Name
 	}
-	if it.arguments != nil && x.main != nil {
+	x.mu.Unlock()
+	if it.arguments != nil && x.view.gateway.opts.Control.Audit != nil {
 		sum := sha256.Sum256(it.arguments)
 		e.ArgumentDigest = "sha256:" + hex.EncodeToString(sum[:])
 	}
@@ -136,47 +136,78 @@ func (x *exchange) handle(
 	ctx context.Context, next func(context.Context) (json.RawMessage, error),
 ) (json.RawMessage, error) {
 	c := &x.view.gateway.opts.Control
-	if c.Audit == nil && c.Telemetry == nil {
+	if c.Audit == nil && c.Telemetry == nil && c.Activity == nil {
 		return next(ctx)
 	}
 	x.main = x.newEntry()
-	ctx, active := c.Telemetry.Start(ctx, x.operation())
-	x.main.Trace = active.TraceID()
-	result, err := x.recorded(func() (json.RawMessage, error) { return next(ctx) })
-	active.End(x.view.gateway.outcome(x.main, err))
+	var active *telemetry.Active
+	if c.Telemetry != nil {
+		ctx, active = c.Telemetry.Start(ctx, x.operation())
+		x.main.Trace = active.TraceID()
+	}
+	ctx = c.Activity.begin(ctx, x)
+	result, err := x.recorded(ctx, next)
+	if active != nil {
+		active.End(x.view.gateway.outcome(x.main, err))
+	}
 	return result, err
 }
 
 // recorded records the answer of a request.
-func (x *exchange) recorded(next func() (json.RawMessage, error)) (json.RawMessage, error) {
+func (x *exchange) recorded(
+	ctx context.Context, next func(context.Context) (json.RawMessage, error),
+) (json.RawMessage, error) {
 	g := x.view.gateway
 	log := g.opts.Control.Audit
 	if log != nil {
 		if err := log.Ready(); err != nil {
-			return nil, notRecorded(err)
+			return nil, notRecorded(g.opts.Control.Activity.end(x, err))
 		}
 	}
-	result, err := next()
+	answered := false
+	defer func() {
+		if !answered { // next panics, and the host answers with an internal error
+			_, _ = x.keep(nil, &interop.RPCError{Code: interop.CodeInternal, Message: "internal error"})
+		}
+	}()
+	result, err := next(ctx)
+	answered = true
+	return x.keep(result, err)
+}
+
+// keep stores the records of a request with its answer. It returns the answer for the client.
+func (x *exchange) keep(result json.RawMessage, err error) (json.RawMessage, error) {
+	g := x.view.gateway
+	err = g.opts.Control.Activity.end(x, err)
+	if err != nil {
+		result = nil
+	}
 	x.main.end(result, err)
 	if x.main.content.Result {
 		x.main.Result = g.mask(result)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	all := append(x.more, x.main)
-	for _, e := range all {
+	for _, e := range x.more {
 		e.end(nil, err) // an item that was given up
-	}
-	if log == nil {
-		return result, err
-	}
-	for _, e := range all {
-		e.Reason, e.Target = g.maskText(e.Reason), g.maskText(e.Target)
-		if failed := log.Append(&e.Record); failed != nil {
+		if failed := g.keep(e); failed != nil {
 			return nil, notRecorded(failed)
 		}
 	}
+	if failed := g.keep(x.main); failed != nil {
+		return nil, notRecorded(failed)
+	}
 	return result, err
+}
+
+// keep stores the record of an entry.
+func (g *Gateway) keep(e *entry) error {
+	e.Reason, e.Target = g.maskText(e.Reason), g.maskText(e.Target)
+	g.opts.Control.Activity.record(&e.Record)
+	if log := g.opts.Control.Audit; log != nil {
+		return log.Append(&e.Record)
+	}
+	return nil
 }
 
 func notRecorded(err error) error {

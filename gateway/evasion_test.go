@@ -425,3 +425,61 @@ func TestAGrantIsForOneAction(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An answer to the question about a call allows this call once, and no other: not if the state is altered or another
+// caller sends it.
+func TestAnAnswerAllowsOneCall(t *testing.T) {
+	t.Parallel()
+	var ran atomic.Int64
+	s := &raw{answers: map[string]string{
+		"server/discover": `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"public"}`,
+		"tools/list":      `{"resultType":"complete","tools":[{"name":"t","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"public"}`,
+		"tools/call":      `{"resultType":"complete","content":[]}`,
+	}}
+	s.beforeAnswer = func(_ mcp.Connection, r *jsonrpc.Request) {
+		if r.Method == protocol.MethodToolsCall {
+			ran.Add(1)
+		}
+	}
+	web := s.gateway(t, "a", interop.Modern, gateway.Options{Control: gateway.Control{
+		Approvals: approvals(t, t.TempDir()+"/approvals.json", 0),
+		Policy:    always(rules(t, `@approve("caller") permit(principal, action, resource);`), false),
+	}})
+	call := func(who, arguments, more string) (state string) {
+		t.Helper()
+		r, failed := post(t, web, who, `{"elicitation":{"form":{}}}`, "tools/call", `{"name":"a__t","arguments":`+arguments+more+`}`)
+		if failed != nil {
+			t.Fatalf("%s: %v", who, failed)
+		}
+		state, _ = protocol.LookupString(r, "requestState")
+		return state
+	}
+	accept := func(state string) string {
+		return fmt.Sprintf(`,"requestState":%q,"inputResponses":{"indus-approval":{"action":"accept","content":{"approve":true}}}`, state)
+	}
+	const one, other = `{"n":1}`, `{"n":2}`
+	state := call("ann", one, "")
+	if state == "" {
+		t.Fatal("the client is not asked")
+	}
+	altered := func(at int) string { return state[:at] + string(state[at]^1) + state[at+1:] }
+	for what, asked := range map[string]string{
+		"no answer":         call("ann", one, fmt.Sprintf(`,"requestState":%q`, state)),
+		"the first byte":    call("ann", one, accept(altered(0))),
+		"a byte in between": call("ann", one, accept(altered(len(state)/2))),
+		"another caller":    call("bob", one, accept(state)),
+	} {
+		if asked == "" || ran.Load() != 0 {
+			t.Errorf("%s: asked %t, ran %d times", what, asked != "", ran.Load())
+		}
+	}
+	if call("ann", other, accept(state)) == "" || ran.Load() != 0 { // allows the call that was asked about
+		t.Errorf("for other arguments: ran %d times", ran.Load())
+	}
+	if call("ann", one, accept(state)) != "" || ran.Load() != 1 {
+		t.Errorf("the answer counts %d times, want once", ran.Load())
+	}
+	if call("ann", one, accept(state)) == "" || ran.Load() != 1 {
+		t.Errorf("the answer was sent again: ran %d times", ran.Load())
+	}
+}

@@ -36,15 +36,18 @@ func (v *view) Follow(
 			Data: json.RawMessage(`{"requiredCapabilities":{"extensions":{"` + extTasks + `":{}}}}`),
 		}
 	}
-	ctx, cancel := context.WithCancel(v.begin(ctx, m))
+	listening, cancel := context.WithCancel(v.begin(ctx, m))
 	var following sync.WaitGroup
 	stop = func() { cancel(); following.Wait() }
-	_, err = exchangeOf(ctx).handle(ctx, func(ctx context.Context) (json.RawMessage, error) {
+	_, err = exchangeOf(listening).handle(listening, func(ctx context.Context) (json.RawMessage, error) {
 		all := v.followers(ctx, m, ids, notify)
 		late := time.NewTimer(followWait)
 		defer late.Stop()
+		// The servers are followed after the end of this request, until the client listens no more.
+		lasting, end := context.WithCancel(context.WithoutCancel(ctx))
+		context.AfterFunc(listening, end)
 		for _, f := range all {
-			following.Go(func() { f.run(ctx) })
+			following.Go(func() { f.run(lasting) })
 		}
 		for _, f := range all {
 			select {
@@ -55,9 +58,9 @@ func (v *view) Follow(
 			}
 			agreed = append(agreed, f.agreedIDs()...)
 		}
-		return nil, nil
+		return nil, ctx.Err()
 	})
-	if err != nil { // it could not be recorded
+	if err != nil { // it was cancelled, or could not be recorded
 		stop()
 		return nil, nil, err
 	}

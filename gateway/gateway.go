@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/replica"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -33,6 +35,9 @@ type Options struct {
 	WellKnown http.Handler
 	// Pages answers requests below /oauth/, such as oauth.Site with the addresses that SignIn returns. Nil means 404.
 	Pages http.Handler
+	// Site answers all other requests outside of the views, such as a page for operators. The Host and the Origin of
+	// these requests are allowed ones. If it is nil, they get 404.
+	Site http.Handler
 	// Local has tools of the program itself. The view of everything lists them first. Nil means that there are none.
 	Local toolbox.Source
 	// Expose returns the tools that the view of everything and the named views show in place of their own, such as
@@ -53,6 +58,8 @@ type Options struct {
 	// Drain is the time that calls in flight have at the end of [Gateway.Run] and in [Gateway.Stop]. 0 means 10 s, and
 	// a negative value no time.
 	Drain time.Duration
+	// Peers is the listener for other replicas, if Host.Replica is set. [Gateway.Run] serves it. It may be nil.
+	Peers net.Listener
 	// SignIn is called if a request fails because its principal has to sign in to a server. The client must support
 	// opening a URL. Without opened, SignIn begins a sign-in and returns the address to open. With opened, the client
 	// has the address: SignIn waits until the sign-in is over, and if it returns no error, the request is made again.
@@ -83,6 +90,7 @@ type Gateway struct {
 	mainView  *view // the view of everything
 	startedAt time.Time
 	ready     chan struct{} // closed at the end of New
+	leaving   atomic.Bool   // see Leave
 	table     map[string]*methodRow
 	lists     *serverLists
 	ctx       context.Context // ends with the gateway
@@ -98,7 +106,7 @@ type Gateway struct {
 	descriptions map[string]serverDescription // by server
 	loggedNotes  map[string]bool              // the notes that were logged
 	paces        map[paceKey]*pace
-	restarts     map[string]restarts // by server, for telemetry
+	restarts     map[string]restarts // by server
 	closed       bool
 	// signIns holds the elicitations of legacy sessions that wait for a sign-in.
 	signIns map[signInKey]string
@@ -128,7 +136,8 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 	if opts != nil {
 		g.opts = *opts
 	}
-	g.opts.Host.Keys = cmp.Or(g.opts.Host.Keys, sealed.Random()) // also for tokens of the gateway itself
+	// The keys are also for tokens of the gateway itself.
+	g.opts.Host.Keys = cmp.Or(g.opts.Host.Keys, sealed.Random()).For(g.opts.Host.Replica.Name())
 	g.opts.Host.Replay = cmp.Or(g.opts.Host.Replay, host.NewReplay(0, 0))
 	g.setForwardedHeaders(servers)
 	if g.opts.Host.Forward == nil {
@@ -252,8 +261,11 @@ func (g *Gateway) Handler() http.Handler {
 
 func (g *Gateway) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	below, name, ok := ViewOf(r.URL.Path)
+	if g.leaving.Load() && replica.From(r.Context()) == nil {
+		w.Header().Set("Connection", "close") // the next connection of the client goes to another replica
+	}
 	switch {
-	case r.URL.Path == pathHealth:
+	case !ok && isHealth(r.URL.Path):
 		g.health(w, r)
 		return
 	case !ok && g.opts.WellKnown != nil && strings.HasPrefix(r.URL.Path, "/.well-known/"):
@@ -261,6 +273,13 @@ func (g *Gateway) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case !ok && g.opts.Pages != nil && strings.HasPrefix(r.URL.Path, "/oauth/"):
 		g.opts.Pages.ServeHTTP(w, r)
+		return
+	case !ok && g.opts.Site != nil:
+		if err := g.mainView.host.CheckOrigin(r); err != nil {
+			http.Error(w, err.Error(), http.StatusForbidden)
+			return
+		}
+		g.opts.Site.ServeHTTP(w, r)
 		return
 	case !ok:
 		http.Error(w, "nothing is here: the MCP server is at /mcp", http.StatusNotFound)
@@ -283,7 +302,7 @@ func (g *Gateway) serveHTTP(w http.ResponseWriter, r *http.Request) {
 // findView returns the view of a name, and makes it if necessary. If it returns nil, the request is answered. A request
 // that fails authentication is refused here: a second check might admit it, and to a view that it did not name.
 func (g *Gateway) findView(w http.ResponseWriter, r *http.Request, name string) *view {
-	if authenticate := g.opts.Host.Authenticate; authenticate != nil {
+	if authenticate := g.opts.Host.Authenticate; authenticate != nil && replica.From(r.Context()) == nil {
 		if _, err := authenticate(r); err != nil {
 			g.mainView.host.Refuse(w, r, err)
 			return nil

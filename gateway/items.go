@@ -194,12 +194,7 @@ func (v *view) setTask(
 
 // taskTool returns the tool that made a task.
 func (v *view) taskTool(server string, own ownTask) policy.Item {
-	for _, d := range v.gateway.attached.Snapshot("").Tools {
-		if d.Server == server && d.Tool == own.tool {
-			return v.gateway.toolItem(&d)
-		}
-	}
-	return policy.Item{Kind: policy.Tool, Server: server, Name: own.tool}
+	return v.gateway.PolicyItem(server, own.tool)
 }
 
 // localTools are the tools of the program itself, for the clients of one class.

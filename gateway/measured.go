@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/indusagi/indus/internal/telemetry"
@@ -29,9 +30,7 @@ func (g *Gateway) state() telemetry.State {
 	for _, st := range g.attached.Status() {
 		one := telemetry.ServerState{Name: st.Server, Phase: string(st.Phase), Tools: tools[st.Server]}
 		one.Calls, one.Queue = g.attached.Fleet.Load(st.Server)
-		g.mu.Lock()
-		one.Restarts = g.restarts[st.Server].count
-		g.mu.Unlock()
+		one.Restarts = g.Restarts(st.Server)
 		s.Servers = append(s.Servers, one)
 	}
 	return s
@@ -40,19 +39,30 @@ func (g *Gateway) state() telemetry.State {
 // restarts counts how often a server was connected again.
 type restarts struct {
 	count int
-	ended bool // its connection was lost, or is closed until a request needs it
+	ended bool // its connection was lost or closed
 }
 
-// countRestarts handles the events of servers for the metrics.
+// Restarts returns how often a server was connected again since it was configured: after a loss, an idle time, or on
+// request.
+func (g *Gateway) Restarts(server string) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.restarts[server].count
+}
+
+// countRestarts counts the restarts of servers.
 func (g *Gateway) countRestarts(e interop.Event) {
+	isSame := func(s interop.Server) bool { return s.ID == e.Server }
+	returns := e.Kind == interop.ServerRemoved && slices.ContainsFunc(g.attached.Fleet.Servers(), isSame)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := g.restarts[e.Server]
 	switch {
-	case e.Kind == interop.ServerRemoved:
+	case e.Kind == interop.ServerRemoved && !returns:
 		delete(g.restarts, e.Server)
 		return
-	case e.Kind == interop.ServerIdle, e.Kind == interop.ServerFaulted && e.Status.Era != "": // it was ready before
+	case e.Kind == interop.ServerRemoved, e.Kind == interop.ServerIdle,
+		e.Kind == interop.ServerFaulted && e.Status.Era != "": // it was ready before
 		r.ended = true
 	case e.Kind == interop.ServerReady && r.ended:
 		r = restarts{count: r.count + 1}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"slices"
 	"time"
 
+	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -78,6 +80,36 @@ func (v *view) policyRequest(ctx context.Context, m interop.Message) policy.Requ
 	return q
 }
 
+// MayAdminister reports whether a caller may administer the gateway, from an IP address. The policy decides about
+// Action::"administer" on the view of everything. Without a policy that is enforced, members of [identity.AdminGroup]
+// may. A nil id is nobody.
+func (g *Gateway) MayAdminister(id *identity.Identity, address string) bool {
+	return g.mayManage(id, &policy.Request{
+		Action: policy.Administer, Item: policy.Item{Kind: policy.View}, Address: address,
+	})
+}
+
+// MayApprove reports whether a caller may decide about the approval of a call by another person. The policy decides
+// about Action::"approve" on the tool. Without a policy that is enforced, members of [identity.AdminGroup] may.
+func (g *Gateway) MayApprove(id *identity.Identity, call *approval.Subject, address string) bool {
+	return g.mayManage(id, &policy.Request{
+		Action: policy.Approve, Item: policy.Item{Kind: policy.Tool, Server: call.Server, Name: call.Tool}, View: call.View,
+		Address: address,
+	})
+}
+
+func (g *Gateway) mayManage(id *identity.Identity, q *policy.Request) bool {
+	if id == nil {
+		return false
+	}
+	set, report := g.policies()
+	if set == nil || report {
+		return slices.Contains(id.Groups, identity.AdminGroup)
+	}
+	q.Principal = policy.Principal{Name: string(id.Principal), Groups: id.Groups}
+	return set.Decide(q).Allowed
+}
+
 func (r *rights) className() string {
 	if r == nil {
 		return ""
@@ -124,6 +156,17 @@ func (g *Gateway) policies() (decides *policy.Set, report bool) {
 		return nil, false
 	}
 	return g.opts.Control.Policy()
+}
+
+// PolicyItem returns a tool of a server as the policy sees it: with its annotations, and with its changes. A tool that
+// is not listed has only its name.
+func (g *Gateway) PolicyItem(server, tool string) policy.Item {
+	for _, d := range g.attached.Snapshot("").Tools {
+		if d.Server == server && d.Tool == tool {
+			return g.toolItem(&d)
+		}
+	}
+	return policy.Item{Kind: policy.Tool, Server: server, Name: tool}
 }
 
 // toolItem returns a tool as an item of the policy.

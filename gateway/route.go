@@ -36,8 +36,11 @@ func (v *view) request(ctx context.Context, server string, m interop.Message) (j
 		return v.send(ctx, server, m)
 	}
 	it, err := v.itemOf(ctx, server, m)
-	if err != nil {
+	if err != nil && (x.policies != nil || v.gateway.opts.Control.Audit != nil) {
 		return nil, err
+	}
+	if err != nil { // telemetry and an activity refuse nothing: the server judges the params
+		it = &item{Item: policy.Item{Kind: policy.Server, Server: server}}
 	}
 	it.continues = it.continues || x.continues(ctx, server, m.Params)
 	e, err := v.gateway.admit(ctx, it)

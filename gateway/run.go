@@ -19,34 +19,62 @@ const (
 	shutdownWait = 5 * time.Second
 )
 
-// Run serves [Gateway.Handler] on l until ctx ends, and then stops the gateway. Connected clients can send no new
-// requests, and requests in flight have Options.Drain to finish. Run then returns nil, or [context.DeadlineExceeded] if
-// calls were given up. If l fails, it returns that error.
+// Run serves [Gateway.Handler] on l, and other replicas on Options.Peers, until ctx ends. Then it stops the gateway.
+// Connected clients can send no new requests, and requests in flight have Options.Drain to finish. Run then returns
+// nil, or [context.DeadlineExceeded] if calls were given up. If a listener fails, it returns that error.
 func (g *Gateway) Run(ctx context.Context, l net.Listener) error {
-	logger := cmp.Or(g.opts.Host.Logger, slog.New(slog.DiscardHandler))
-	server := &http.Server{ // limits for clients that are not authenticated yet
-		Handler: g.Handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+	type listening struct {
+		net.Listener
+		*http.Server
+	}
+	served := []listening{{l, g.server(g.Handler())}}
+	if r := g.opts.Host.Replica; r != nil && g.opts.Peers != nil {
+		peers := g.server(r.Handler(g.Handler()))
+		peers.MaxHeaderBytes = maxPeerHeader
+		served = append(served, listening{r.Listener(g.opts.Peers), peers})
+		defer r.Close()
 	}
 	ended := make(chan error, 1)
 	unused := context.AfterFunc(ctx, func() {
-		_ = l.Close()   // connected clients can still learn of the end, or cancel their calls
+		for _, l := range served {
+			_ = l.Listener.Close() // connected clients can still learn of the end, or cancel their calls
+		}
 		err := g.Stop() // ends the streams, for which Shutdown would wait
 		end, cancel := context.WithTimeout(context.Background(), shutdownWait)
 		defer cancel()
-		if server.Shutdown(end) != nil {
-			_ = server.Close()
+		for _, l := range served {
+			if l.Shutdown(end) != nil {
+				_ = l.Server.Close()
+			}
 		}
 		ended <- err
 	})
-	err := server.Serve(l)
-	if unused() { // l failed before ctx ended
-		_ = server.Close()
+	failed := make(chan error, len(served))
+	for _, l := range served {
+		g.running.Go(func() { failed <- l.Serve(l.Listener) })
+	}
+	err := <-failed
+	if unused() { // a listener failed before ctx ended
+		for _, l := range served {
+			_ = l.Server.Close()
+		}
 		g.Close()
 		return err
 	}
 	return <-ended
+}
+
+// maxPeerHeader bounds the header of a request of another replica, in bytes: the client's, and the claims of its token.
+const maxPeerHeader = 256 << 10
+
+// server returns an HTTP server with limits for clients that are not authenticated yet.
+func (g *Gateway) server(h http.Handler) *http.Server {
+	logger := cmp.Or(g.opts.Host.Logger, slog.New(slog.DiscardHandler))
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+	}
 }
 
 // Stop drains the gateway and then closes it. Requests in flight have Options.Drain to finish. It returns

@@ -24,10 +24,10 @@ func (s *scope) displayName(server, own string) string {
 	return interop.QualifiedName(server, own)
 }
 
-// tools returns the tools that the view shows, after Expose and Profile.
-func (s *scope) tools(o *Options, shown *shownTools) toolbox.Source {
+// tools returns all tools of the view, and the tools that it shows, after Expose and Profile.
+func (s *scope) tools(o *Options, shown *shownTools) (all, exposed toolbox.Source) {
 	if s.server != "" {
-		return shown
+		return shown, shown
 	}
 	expose := s.Expose
 	if expose == nil {
@@ -37,15 +37,15 @@ func (s *scope) tools(o *Options, shown *shownTools) toolbox.Source {
 	if s.everything && o.Local != nil {
 		src = toolbox.Join(&localTools{Source: o.Local, shown: shown}, src)
 	}
+	exposed = src
 	if expose != nil {
-		exposed := expose(src)
+		exposed = expose(src)
 		shown.models = exposed != src // without Expose, clients see all tools and select by visibility
-		src = exposed
 	}
 	if s.Profile != nil { // last, because clients see these schemas
-		src = withProfile(s.Profile, src)
+		exposed = withProfile(s.Profile, exposed)
 	}
-	return src
+	return src, exposed
 }
 
 // matchesAny reports whether one of the patterns matches a name. Nil matches all names.

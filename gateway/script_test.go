@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -107,6 +108,7 @@ func (broken) Connect(context.Context) (mcp.Connection, error) { return nil, err
 func (s scripts) open(t testing.TB, opts gateway.Options, servers ...interop.Server) *gateway.Gateway {
 	t.Helper()
 	opts.Ledger = s.options(t)
+	opts.Control.Activity = cmp.Or(opts.Control.Activity, gateway.NewActivity()) // as "indus serve" has
 	g := gateway.New(t.Context(), servers, &opts)
 	t.Cleanup(g.Close)
 	return g

@@ -44,7 +44,10 @@ func (v *view) subscribe(
 	var subscribing sync.WaitGroup
 	for i, owner := range owners {
 		it := item{Item: partItem(nil, byURI, owner), action: policy.Subscribe}
-		if _, err := v.gateway.admit(ctx, &it); err != nil { // as if it were not there
+		if _, err := v.gateway.admit(ctx, &it); err != nil { // as if it were not there, unless a limit refuses it
+			if refused := refusalIn(err); refused != nil && refused.retry > 0 {
+				_, failed = refused.answer(m, nil)
+			}
 			continue
 		}
 		subscribing.Go(func() {

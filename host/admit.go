@@ -7,12 +7,20 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/replica"
 	"github.com/indusagi/indus/toolbox"
 )
 
 // admit checks the origin of a request and returns its caller. It answers a preflight, which carries no token, itself.
+//
+// The replica that forwards a request has checked its origin and authenticated its caller.
 func (h *Host) admit(w http.ResponseWriter, r *http.Request) (caller toolbox.Principal, refused *refusal) {
-	if err := h.checkOrigin(r); err != nil {
+	if from := replica.From(r.Context()); from != nil {
+		h.allowOrigin(w, r)
+		return toolbox.Principal(from.Principal), nil
+	}
+	replica.Unmark(r)
+	if err := h.CheckOrigin(r); err != nil {
 		return "", refuse(http.StatusForbidden, err.Error())
 	}
 	if h.allowOrigin(w, r) {
@@ -35,7 +43,7 @@ func (h *Host) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 		limitBodyRead(w, bodyWait)
 	}
 	handlerOf(func(w http.ResponseWriter, r *http.Request) *refusal {
-		if originErr := h.checkOrigin(r); originErr != nil {
+		if originErr := h.CheckOrigin(r); originErr != nil {
 			return refuse(http.StatusForbidden, originErr.Error())
 		}
 		if h.allowOrigin(w, r) {
@@ -54,7 +62,7 @@ var errUnauthorized = errors.New("the caller that opened the stream is no longer
 // reauthenticate returns a request for a stream that stays open. Its context ends once Authenticate refuses the caller
 // or returns another one. stop must be called at the end, and waits for an authentication that is under way.
 func (h *Host) reauthenticate(r *http.Request, caller toolbox.Principal) (stream *http.Request, stop func()) {
-	if h.opts.Authenticate == nil {
+	if h.opts.Authenticate == nil || replica.From(r.Context()) != nil { // the replica of the client does it
 		return r, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())

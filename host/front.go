@@ -93,7 +93,8 @@ type sender func(id json.RawMessage, method string, params ...[]byte) error
 type frontAnswer struct {
 	result [][]byte
 	err    *interop.RPCError
-	status int // of HTTP; 0: 200
+	status int           // of HTTP; 0: 200
+	after  time.Duration // the client may send the request again after this time; 0: unknown
 }
 
 func (a *frontAnswer) isEmpty() bool { return a.result == nil && a.err == nil }
@@ -197,6 +198,9 @@ func (f *front) failure(ctx context.Context, r *frontRequest, err error) frontAn
 	var rpc *interop.RPCError
 	if errors.As(err, &rpc) {
 		out := *rpc
+		if early, ok := errors.AsType[*protocol.TooSoon](err); ok {
+			return frontAnswer{err: &out, status: http.StatusTooManyRequests, after: early.After}
+		}
 		switch rpc.Code {
 		case interop.CodeMethodNotFound:
 			return frontAnswer{err: &out, status: http.StatusNotFound}

@@ -19,6 +19,12 @@ func (g *group) enter() bool {
 	return !g.closed
 }
 
+func (g *group) isClosed() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.closed
+}
+
 func (g *group) leave() { g.running.Done() }
 
 // run runs f in a goroutine of its own. It returns false if the group is closed.

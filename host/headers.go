@@ -20,9 +20,9 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
-// checkOrigin refuses requests that a web page could send through a browser: with a foreign Host header (DNS rebinding)
+// CheckOrigin refuses requests that a web page could send through a browser: with a foreign Host header (DNS rebinding)
 // or a foreign Origin.
-func (h *Host) checkOrigin(r *http.Request) error {
+func (h *Host) CheckOrigin(r *http.Request) error {
 	if err := h.checkHost(r); err != nil {
 		return err
 	}

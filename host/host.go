@@ -14,6 +14,7 @@ import (
 	"github.com/indusagi/indus/internal/sdkwire"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/replica"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -44,9 +45,9 @@ type Options struct {
 	// Keys seal tokens that clients hold, such as the ids of sessions. Replicas of one host need the same keys. If it
 	// is nil, the host makes random keys, and tokens become invalid when the host ends.
 	Keys *Keys
-	// Replica is the address of this host for its peers. It is sealed in the ids of sessions. It is "" if the host has
-	// none.
-	Replica string
+	// Replica forwards requests for state that another replica holds: a session, a waiting call, a task. Its name is
+	// sealed in the ids that clients get. All replicas have the same Keys. If it is nil, the host is the only one.
+	Replica *replica.Replica
 	// Logger receives errors that no client sees. If it is nil, nothing is logged.
 	Logger *slog.Logger
 	// Authenticate returns the caller of an HTTP request, for example identity.Guard.Principal. If it returns an error,
@@ -187,7 +188,7 @@ func NewFront(b Backend, opts *Options) *Host {
 	o.MaxSessions = cmp.Or(o.MaxSessions, defaultMaxSessions)
 	o.MaxClientSessions = cmp.Or(o.MaxClientSessions, defaultMaxClient)
 	o.MaxInFlight = cmp.Or(max(o.MaxInFlight, 0), defaultMaxInFlight)
-	o.Keys = cmp.Or(o.Keys, sealed.Random())
+	o.Keys = cmp.Or(o.Keys, sealed.Random()).For(o.Replica.Name())
 	o.Replay = cmp.Or(o.Replay, NewReplay(0, 0))
 	o.Memory = cmp.Or(o.Memory, interop.NewMemory(0))
 	o.SessionIdle = protocol.Duration(o.SessionIdle, defaultSessionIdle)

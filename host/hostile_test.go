@@ -268,15 +268,20 @@ func TestAStalledClientMakesRoom(t *testing.T) {
 	site := newSite(t, src, &host.Options{Memory: interop.NewMemory(16 << 20)})
 	call := modern("tools/call", "t", `"name":"t","arguments":{"x":"`+large+`"}`)
 	for _, sent := range []int{len(call.body) - 1, len(call.body)} { // one client stops sending, the other reads nothing
-		c, err := net.Dial("tcp", site.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		_, err = fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMcp-Protocol-Version: 2026-07-28\r\n"+
-			"Mcp-Method: tools/call\r\nMcp-Name: t\r\nContent-Length: %d\r\n\r\n%s", len(call.body), call.body[:sent])
-		if err != nil {
-			t.Fatal(err)
+		request := fmt.Sprintf("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+
+			"Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: t\r\nContent-Length: %d\r\n\r\n%s",
+			len(call.body), call.body[:sent])
+		for tries := 1; ; tries++ { // on a busy machine, the host may take a client that still sends for a stalled one
+			c, err := net.Dial("tcp", site.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if _, err = io.WriteString(c, request); err == nil {
+				break
+			} else if tries == 5 {
+				t.Fatal(err)
+			}
 		}
 		for tries := 1; ; tries++ { // each waits 3 s for room; otherwise a client holds its memory for 30 s
 			resp, body := call.send(t, site)

@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/replica"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -79,12 +80,15 @@ func (h *Host) serveHTTP(w http.ResponseWriter, r *http.Request) *refusal {
 		w.Header().Set("Allow", "POST")
 		return refuse(http.StatusMethodNotAllowed, "since "+protocol.VersionModern+" there is only POST")
 	}
-	if refused := h.enterHTTP(w, from); refused != nil {
+	if refused := h.enterHTTP(w, r, from); refused != nil {
 		return refused
 	}
 	defer h.leave(from)
 	defer h.boundWrites(w)()
+	t, isElsewhere := h.elsewhere(r, m, caller)
 	switch {
+	case isElsewhere:
+		return h.forward(w, r, m, &t)
 	case m == nil:
 		return h.serveSession(w, r, caller)
 	case m.modern:
@@ -105,9 +109,13 @@ func (h *Host) authenticate(w http.ResponseWriter, r *http.Request) (from client
 	return clientOf(caller, r.RemoteAddr), refused
 }
 
-// enterHTTP checks the rate of a client and calls enter, for a request over HTTP.
-func (h *Host) enterHTTP(w http.ResponseWriter, from client) *refusal {
-	wait := h.opts.Rates.wait(from)
+// enterHTTP checks the rate of a client and calls enter, for a request over HTTP. A forwarded request was counted where
+// the client sent it.
+func (h *Host) enterHTTP(w http.ResponseWriter, r *http.Request, from client) *refusal {
+	wait := time.Duration(0)
+	if replica.From(r.Context()) == nil {
+		wait = h.opts.Rates.wait(from)
+	}
 	err := errTooFast
 	if wait == 0 {
 		err = h.enter(from)
@@ -118,8 +126,13 @@ func (h *Host) enterHTTP(w http.ResponseWriter, from client) *refusal {
 	if err == errDraining {
 		return refuse(http.StatusServiceUnavailable, err.Error())
 	}
-	w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
+	setRetryAfter(w, wait)
 	return refuse(http.StatusTooManyRequests, err.Error())
+}
+
+// setRetryAfter sets the header Retry-After, which has whole seconds.
+func setRetryAfter(w http.ResponseWriter, wait time.Duration) {
+	w.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
 }
 
 // serveSession serves a legacy session's GET or DELETE.
@@ -127,6 +140,10 @@ func (h *Host) serveSession(w http.ResponseWriter, r *http.Request, caller toolb
 	s, refused := h.requestedSession(r, caller)
 	if refused != nil {
 		return refused
+	}
+	if r.Method == http.MethodGet && h.leaves() {
+		h.sessions.release(s)
+		return refuse(http.StatusNotFound, errNoSession)
 	}
 	defer h.sessions.release(s)
 	if r.Method == http.MethodGet {
@@ -172,12 +189,8 @@ func (h *Host) acquireSession(id string, caller toolbox.Principal, sse bool) (*h
 	if s != nil {
 		h.sessions.release(s)
 	}
-	reason, text := foreignSession(&h.opts, id, caller), errNoSession
-	h.opts.Logger.Debug("a session is not here", "caller", caller, "reason", reason)
-	if reason == errSessionForeign {
-		text += ": " + reason.Error()
-	}
-	return nil, refuse(http.StatusNotFound, text)
+	h.opts.Logger.Debug("a session is not here", "caller", caller, "reason", foreignSession(&h.opts, id, caller))
+	return nil, refuse(http.StatusNotFound, errNoSession)
 }
 
 // errNoSession is the text of a refusal after which clients begin a new session.
@@ -214,6 +227,10 @@ func (h *Host) serveStream(w http.ResponseWriter, r *http.Request, s *hostSessio
 	}
 	return h.resume(w, r, s, name, after)
 }
+
+// leaves reports whether the sessions of this replica accept no more requests. Then a client gets 404, after which it
+// begins a session at another replica and knows that nothing ran.
+func (h *Host) leaves() bool { return h.opts.Replica != nil && h.front.requests.isClosed() }
 
 // newRequest returns the request of a message. s is the session that it belongs to, or nil.
 func (h *Host) newRequest(r *http.Request, m *postedMessage, s *hostSession, send sender) *frontRequest {
@@ -302,6 +319,9 @@ func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *postedMessa
 		return refused
 	}
 	defer h.sessions.release(s)
+	if !opens && m.Kind() == wire.Request && h.leaves() {
+		return refuse(http.StatusNotFound, errNoSession)
+	}
 	if m.Kind() != wire.Request {
 		s.handleMessage(r.Context(), m)
 		w.WriteHeader(http.StatusAccepted)
@@ -323,7 +343,9 @@ func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *postedMessa
 	q := h.newRequest(r, m, s, reply.sendMessage)
 	q.isLive, q.disconnected = reply.isLive, r.Context().Done()
 	a := s.serve(ctx, call, q)
-	a.status = http.StatusOK // a legacy client reads the error in the body
+	// A legacy client reads the error in the body. With another status, some of them end their connection or wait for
+	// ever (python-sdk#1010).
+	a.status = http.StatusOK
 	if m.method == protocol.MethodInitialize && a.err != nil && s.agreedVersion() == "" {
 		w.Header().Del(protocol.HeaderSession)
 		h.sessions.drop(s)

@@ -80,14 +80,10 @@ func tokenOf(params json.RawMessage) json.RawMessage { return progressToken(meta
 // parkedPrefix distinguishes the host's states from states of servers.
 const parkedPrefix = "indus."
 
-// errReplica is returned for a call that waits at another replica.
-var errReplica = hostError("the call waits at another replica, and no request is forwarded: " +
-	"send this there, or the request again without inputResponses and requestState")
-
 // sealParked returns the state of an input_required of this host.
 func (es *exchanges) sealParked(m interop.Message, digest [32]byte, lifetime time.Duration, data []byte) string {
 	return parkedPrefix + es.keys.Seal(sealed.Token{
-		Kind: sealed.Parked, Replica: es.replica, Principal: string(m.Caller), Digest: digest,
+		Kind: sealed.Parked, Principal: string(m.Caller), Digest: digest,
 		Expires: time.Now().Add(lifetime), Data: data,
 	})
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -26,6 +27,7 @@ type postedMessage struct {
 	version string // from _meta; "" if it has none
 	modern  bool
 	meta    json.RawMessage // of the params; an object, or nil
+	body    []byte          // the whole message
 	accepts acceptance
 	from    client
 	address string // interop.Client's Address
@@ -66,8 +68,12 @@ func (h *Host) receive(w http.ResponseWriter, r *http.Request, from client) (*po
 		return nil, refuse(http.StatusServiceUnavailable, memory.NoRoom{}.Error())
 	}
 	var bad *wire.BadFrame
+	m.body = body
 	m.Envelope, bad = readMessage(body)
 	if bad != nil {
+		if t, ok := h.elsewhere(r, nil, from.caller); ok { // it may be a broken answer to a question there
+			return nil, cmp.Or(h.forward(w, r, m, &t), alreadyAnswered)
+		}
 		h.failQuestion(w, r, from.caller, body, bad)
 		e := badFrameError(bad)
 		return nil, refuseMessage(bad.ID, frontAnswer{err: e, status: http.StatusBadRequest})

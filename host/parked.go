@@ -75,7 +75,6 @@ type exchanges struct {
 // parking holds the parked calls of all hosts that stand beside one another, and their bounds.
 type parking struct {
 	keys          *sealed.Keys
-	replica       string        // of this host
 	maxTotal      int           // bound of all parked calls
 	maxPerCaller  int           // bound of parked calls of one principal
 	expiry        time.Duration // of a parked call
@@ -89,7 +88,7 @@ type parking struct {
 
 func newParking(o *Options) *parking {
 	p := &parking{
-		keys: o.Keys, replica: o.Replica, parked: map[uint64]*exchange{},
+		keys: o.Keys, parked: map[uint64]*exchange{},
 		maxTotal:     cmp.Or(max(o.MaxParked, 0), defaultMaxParked),
 		maxPerCaller: cmp.Or(max(o.MaxClientParked, 0), defaultMaxClientParked),
 		expiry:       cmp.Or(max(o.ParkedWait, 0), defaultParkedWait),
@@ -151,9 +150,6 @@ func (es *exchanges) handleAskable(
 		return nil, badState(err)
 	}
 	if !bytes.Equal(t.Data, urlState) {
-		if t.Replica != es.replica {
-			return nil, badState(errReplica)
-		}
 		return es.resume(ctx, m, t, back)
 	}
 	m.Params, err = urlsOpened(m.Params)

@@ -232,10 +232,11 @@ func TestAStateIsForItsRequestAndPrincipalAlone(t *testing.T) {
 		r.refused(err, "somebody else")
 		_, err = r.send(t.Context(), `,"extra":1`+more)
 		r.refused(err, "another request")
-		r.all.replica = "b"
+		alone := r.all.keys
+		r.all.keys = alone.For("b")
 		_, err = r.send(t.Context(), more)
 		r.refused(err, "another replica")
-		r.all.replica = ""
+		r.all.keys = alone
 		other := *r
 		other.all = newExchanges(r.all.parking)
 		_, err = other.send(t.Context(), more)

@@ -175,6 +175,9 @@ func (r *hostReply) finish(a frontAnswer) {
 	case r.stream || !r.accepts.json:
 		_ = r.event(answerFrame(r.id, a), r.tooLarge())
 	default:
+		if a.after > 0 {
+			setRetryAfter(r.w, a.after)
+		}
 		writeAnswer(r.w, r.memory, a.status, answerFrame(r.id, a))
 	}
 	r.finished = true

@@ -5,12 +5,14 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/sealed"
+	"github.com/indusagi/indus/replica"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -20,10 +22,10 @@ func TestASessionIDIsSealed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	site := newSite(t, echoTool(), &host.Options{Keys: keys, Replica: "10.0.0.1:7332", Authenticate: callerFromHeader})
+	site := newSite(t, echoTool(), &host.Options{Keys: keys, Replica: replicaNamed(t, "a"), Authenticate: callerFromHeader})
 	id := sessionOf(t, site, "alice")
 	token, err := keys.Open(id, sealed.Want{Kind: sealed.Session, Principal: "alice"})
-	if err != nil || token.Replica != "10.0.0.1:7332" {
+	if err != nil || token.Replica != "a" {
 		t.Errorf("%+v, %v", token, err)
 	}
 	if strings.Contains(id, "alice") || len(id) > 120 {
@@ -39,20 +41,20 @@ func callerFromHeader(r *http.Request) (toolbox.Principal, error) {
 func TestAnotherSessionIsNotFound(t *testing.T) {
 	var log bytes.Buffer
 	keys := sealed.Random()
-	site := newSite(t, echoTool(), &host.Options{Keys: keys, Authenticate: callerFromHeader,
+	site := newSite(t, echoTool(), &host.Options{Keys: keys, Authenticate: callerFromHeader, Replica: replicaNamed(t, "a"),
 		Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	id := sessionOf(t, site, "alice")
 	const notFound = "session not found"
-	foreign := notFound + ": it belongs to another replica, and no request is forwarded"
 	for _, test := range []struct{ name, id, caller, reason, text string }{
 		{"another principal's", id, "bob", sealed.ErrPrincipal.Error(), notFound},
 		{"altered", id[:20] + string("xy"[strings.Count(id[20:21], "x")]) + id[21:], "alice", sealed.ErrAltered.Error(), notFound},
 		{"cut", id[:len(id)-1], "alice", sealed.ErrAltered.Error(), notFound},
 		{"made up", "nope", "alice", sealed.ErrAltered.Error(), notFound},
 		{"of another use", keys.Seal(sealed.Token{Kind: sealed.Task, Principal: "alice"}), "alice", sealed.ErrKind.Error(), notFound},
-		{"that has ended", keys.Seal(sealed.Token{Kind: sealed.Session, Principal: "alice"}), "alice", "ended", notFound},
-		{"a peer's", keys.Seal(sealed.Token{Kind: sealed.Session, Principal: "alice", Replica: "b"}), "alice", "another replica", foreign},
-		{"a peer's, of another principal", keys.Seal(sealed.Token{Kind: sealed.Session, Principal: "bob", Replica: "b"}), "alice", sealed.ErrPrincipal.Error(), notFound},
+		{"of before there were replicas", keys.Seal(sealed.Token{Kind: sealed.Session, Principal: "alice"}), "alice", sealed.ErrReplica.Error(), notFound},
+		{"that has ended here", keys.For("a").Seal(sealed.Token{Kind: sealed.Session, Principal: "alice"}), "alice", "ended", notFound},
+		{"a peer's that is gone", keys.For("b").Seal(sealed.Token{Kind: sealed.Session, Principal: "alice"}), "alice", "not among the peers", notFound},
+		{"a peer's, of another principal", keys.For("b").Seal(sealed.Token{Kind: sealed.Session, Principal: "bob"}), "alice", sealed.ErrPrincipal.Error(), notFound},
 	} {
 		log.Reset()
 		resp, body := request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`,
@@ -67,6 +69,20 @@ func TestAnotherSessionIsNotFound(t *testing.T) {
 	if resp, _ := (request{body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`, header: map[string]string{"Mcp-Session-Id": id, "X-User": "alice"}}).send(t, site); resp.StatusCode != 200 {
 		t.Error(resp.Status)
 	}
+}
+
+// replicaNamed returns a replica without peers.
+func replicaNamed(t *testing.T, name string) *replica.Replica {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "peer.keys")
+	if err := os.WriteFile(path, []byte(sealed.NewKeyText()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := replica.New(&replica.Options{Name: name, Credentials: replica.KeyFile(path)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 // sessionOf opens a session of a caller and returns its id.

@@ -373,6 +373,13 @@ func (t *hostSessions) acquire(h *Host, id string, caller toolbox.Principal) *ho
 	return s
 }
 
+// has reports whether a session is in the table.
+func (t *hostSessions) has(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byID[id] != nil
+}
+
 func (t *hostSessions) release(s *hostSession) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

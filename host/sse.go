@@ -36,7 +36,7 @@ func (h *Host) serveSSE(w http.ResponseWriter, r *http.Request) *refusal {
 		}
 		return h.postSSE(w, r, m, id)
 	case r.Method == http.MethodGet:
-		if refused := h.enterHTTP(w, from); refused != nil {
+		if refused := h.enterHTTP(w, r, from); refused != nil {
 			return refused
 		}
 		defer h.leave(from)
@@ -123,10 +123,18 @@ func endpointPath(r *http.Request) string {
 // waits for that.
 func (h *Host) postSSE(w http.ResponseWriter, r *http.Request, m *postedMessage, id string) *refusal {
 	from := m.countedClient()
-	if refused := h.enterHTTP(w, from); refused != nil {
+	if refused := h.enterHTTP(w, r, from); refused != nil {
 		return refused
 	}
+	if t, ok := h.elsewhere(r, nil, m.from.caller); ok {
+		defer h.leave(from)
+		return h.forward(w, r, m, &t)
+	}
 	s, refused := h.acquireSession(id, m.from.caller, true)
+	if refused == nil && m.Kind() == wire.Request && h.leaves() {
+		h.sessions.release(s)
+		refused = refuse(http.StatusNotFound, errNoSession)
+	}
 	if refused != nil {
 		h.leave(from)
 		return refused
