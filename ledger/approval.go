@@ -59,7 +59,7 @@ func (a approvals) isChanged(t toolID, sum string) bool {
 }
 
 // Changed returns the newest version of each tool whose newest version is not approved, in the order of the log. The
-// tool differs from its approved version, or is new on an enrolled server ([Approved] returns false). The tool of an
+// tool differs from its approved version, or is new on an enrolled server ([Approved] finds none). The tool of an
 // Enroll is live nevertheless. The tool of a Hold is not.
 func Changed(entries []Entry) []Entry {
 	entries = sortedLog(entries)
@@ -78,18 +78,20 @@ func Changed(entries []Entry) []Entry {
 	return out
 }
 
-// Approved returns the version of a tool that was approved last, as the log has it. [Diff] compares an entry of
-// [Changed] with it.
-func Approved(entries []Entry, of Entry) (Entry, bool) {
+// Approved returns a function that finds the version of a tool that was approved last, as the log has it. [Diff]
+// compares an entry of [Changed] with it.
+func Approved(entries []Entry) func(of Entry) (Entry, bool) {
 	entries = sortedLog(entries)
-	sum, ok := approvalsOf(entries).sums[of.toolID()]
-	found := Entry{}
+	sums, found := approvalsOf(entries).sums, map[toolID]Entry{}
 	for _, e := range entries {
-		if (e.Op == Enroll || e.Op == Hold) && e.toolID() == of.toolID() && e.Sum == sum {
-			found = e
+		if sum, ok := sums[e.toolID()]; ok && (e.Op == Enroll || e.Op == Hold) && e.Sum == sum {
+			found[e.toolID()] = e
 		}
 	}
-	return found, ok && found.Op != ""
+	return func(of Entry) (Entry, bool) {
+		e, ok := found[of.toolID()]
+		return e, ok
+	}
 }
 
 // Approve records that a person accepts versions of tools, given as entries of [Changed]. An attachment under

@@ -35,7 +35,7 @@ func TestPolicyAccept(t *testing.T) {
 	if got := a.Changed(); len(got) != 1 || got[0].Tool != "echo" || got[0].Op != ledger.Enroll {
 		t.Fatalf("changed are %+v", got)
 	}
-	was, ok := ledger.Approved(read(t, log), a.Changed()[0])
+	was, ok := ledger.Approved(read(t, log))(a.Changed()[0])
 	if !ok || was.Capability.Description != "Echoes." {
 		t.Errorf("approved was %+v", was)
 	}

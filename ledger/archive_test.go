@@ -71,7 +71,7 @@ func TestALogBecomesAnArchive(t *testing.T) {
 	if live := ledger.Live(now); len(live) != 1 || !strings.HasPrefix(live[0].Capability.Description, "version 19 ") {
 		t.Errorf("live are %+v", live)
 	}
-	if was, ok := ledger.Approved(now, ledger.Changed(now)[0]); !ok || !strings.HasPrefix(was.Capability.Description, "version 0 ") {
+	if was, ok := ledger.Approved(now)(ledger.Changed(now)[0]); !ok || !strings.HasPrefix(was.Capability.Description, "version 0 ") {
 		t.Errorf("approved is %+v", was)
 	}
 	if len(now) >= len(all) {

@@ -30,8 +30,9 @@ func present(entries []ledger.Entry, servers []interop.Server) map[string]string
 		slices.Sort(known)
 		out["known "+server.ID] = strings.Join(known, "\n")
 	}
+	approved := ledger.Approved(entries)
 	for _, e := range ledger.Changed(entries) {
-		previous, ok := ledger.Approved(entries, e)
+		previous, ok := approved(e)
 		out[fmt.Sprint("changed ", e.Seq)] = fmt.Sprint(e.Capability.Description, ok, previous.Capability != nil && previous.Capability.Description != "")
 	}
 	for _, r := range ledger.Runs(entries) {

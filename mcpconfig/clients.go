@@ -1,11 +1,13 @@
 package mcpconfig
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -40,6 +42,24 @@ func Clients() []Client {
 // Files of the project in Options.Dir come first, then the user's files. The files need not exist. Only for a directory
 // with a file for each server, the list has the existing files.
 func (c Client) Files(o *Options) []string { return newPlace(o).filesOf(c.Name) }
+
+// SplitFiles returns the same files, those of a project and those of the user apart.
+func (c Client) SplitFiles(o *Options) (project, user []string) {
+	var elsewhere Options
+	if o != nil {
+		elsewhere = *o
+	}
+	elsewhere.Dir = "elsewhere" // files of a project have other paths there
+	other := c.Files(&elsewhere)
+	for _, file := range c.Files(o) {
+		if slices.Contains(other, file) {
+			user = append(user, file)
+		} else {
+			project = append(project, file)
+		}
+	}
+	return project, user
+}
 
 // maxBlocks bounds the list of files that a directory of a hostile project can cause.
 const maxBlocks = 100
@@ -152,16 +172,20 @@ type Entry struct {
 	URL string
 	// Token is the environment variable that holds the bearer token for URL. If it is "", no token is sent.
 	Token string
+	// Bearer is the bearer token for URL itself, for the user's own files. If it is set, Token is not used.
+	Bearer string
 	// Replace allows the entry to replace a different server with the same ID. Nothing of that server stays.
 	Replace bool
+	// Remove holds IDs of other servers, which are removed. If Command and URL are both "", nothing is added.
+	Remove []string
 }
 
 // Export writes an entry in the format of another client, which must be one of [Clients] with Writes set. If into is
 // not nil, it is the text of the client's file, and Export returns it with the entry added. If into is nil, Export
 // returns a new file with only the entry. Export writes nothing to disk and looks up no variable.
 //
-// Everything else in the file stays as it is, with its comments. If another server has the ID, the error is
-// [fs.ErrExist].
+// Everything else in the file stays as it is, with its comments, except the servers in Entry.Remove. If another server
+// has the ID, the error is [fs.ErrExist].
 //
 // A note names a part of the entry that the client would read in another way. The notes have no File.
 func Export(client string, e Entry, existing []byte) (out []byte, notes []Note, err error) {
@@ -173,6 +197,9 @@ func Export(client string, e Entry, existing []byte) (out []byte, notes []Note, 
 	if syntax == tree.JSON {
 		limit = maxForeign
 	}
+	if syntax == tree.YAML && len(bytes.TrimSpace(existing)) > 0 {
+		syntax = foreign.SyntaxFor("", existing) // such a file may hold JSON
+	}
 	if len(existing) > limit {
 		return nil, nil, fmt.Errorf("the file is %w", atomicfile.TooLarge(int64(limit)))
 	}
@@ -181,7 +208,7 @@ func Export(client string, e Entry, existing []byte) (out []byte, notes []Note, 
 		there = &doc.Root
 	}
 	written, err := foreign.Write(client, foreign.Entry{
-		ID: e.ID, Command: e.Command, Args: e.Args, URL: e.URL, Token: e.Token,
+		ID: e.ID, Command: e.Command, Args: e.Args, URL: e.URL, Token: e.Token, Bearer: e.Bearer,
 	}, there)
 	if err != nil {
 		return nil, nil, err
@@ -189,6 +216,13 @@ func Export(client string, e Entry, existing []byte) (out []byte, notes []Note, 
 	for _, n := range written.Notes {
 		notes = append(notes, Note{Server: e.ID, Reason: n.Reason, Hint: n.Hint})
 	}
-	out, err = edit.Merge(written, existing, e.Replace)
+	written.Syntax = syntax
+	out = existing
+	if e.Command != "" || e.URL != "" {
+		out, err = edit.Merge(written, existing, e.Replace)
+	}
+	if err == nil {
+		out, err = edit.Remove(written, out, e.Remove)
+	}
 	return out, notes, err
 }

@@ -138,7 +138,7 @@ func (e *Edit) misplacedError() *tree.Note {
 		return &tree.Note{
 			At: root.StartOffset, Reason: "is written in the words of " + client + ", which are not indus's",
 			Hint: "write the server into a file of indus, and give that client indus: " +
-				"indus mcp export --to " + client,
+				"indus connect " + client,
 		}
 	}
 	held, other := false, ""

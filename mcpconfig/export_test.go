@@ -1,12 +1,14 @@
 package mcpconfig_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -142,6 +144,96 @@ func TestExportLeavesTheRest(t *testing.T) {
 		want := map[string]string{"one": `{"command":"a"}`, "two": `{"command":"b","args":["c"]}`, "three": `{"command":"d"}`}
 		if diff := cmp.Diff(want, rows); diff != "" {
 			t.Errorf("%s: -want +got:\n%s\n%s", c.Name, diff, text)
+		}
+	}
+}
+
+// TestExportRemoves removes servers from a file of every client, in one step with a new entry and alone. The others
+// stay, and a file without servers is valid and takes an entry again.
+func TestExportRemoves(t *testing.T) {
+	dir := tempDir(t)
+	o := &mcpconfig.Options{Home: filepath.Join(dir, "home"), Env: lookup(nil)}
+	for _, c := range mcpconfig.Clients() {
+		if !c.Writes {
+			continue
+		}
+		path := filepath.Join(dir, c.Name)
+		export := func(e mcpconfig.Entry, into []byte) []byte {
+			t.Helper()
+			out, _, err := mcpconfig.Export(c.Name, e, into)
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", c.Name, err, into)
+			}
+			return out
+		}
+		ids := func(text []byte) []string {
+			t.Helper()
+			write(t, path, string(text))
+			in, err := mcpconfig.Import(path, c.Name, o)
+			if errors.Is(err, mcpconfig.ErrNoServer) {
+				return nil
+			} else if err != nil && len(bytes.TrimSpace(text)) > 0 {
+				t.Fatalf("%s: %v\n%s", c.Name, err, text)
+			}
+			var out []string
+			if err != nil { // the file is empty
+				return nil
+			}
+			for _, d := range in.Definitions {
+				out = append(out, d.ID)
+			}
+			slices.Sort(out)
+			return out
+		}
+		var text []byte
+		for _, id := range []string{"one", "two", "three"} {
+			text = export(mcpconfig.Entry{ID: id, Command: "c", Args: []string{"a"}}, text)
+		}
+		text = []byte(strings.ReplaceAll(string(text), "\n", "\r\n"))
+		for _, text := range [][]byte{text, []byte(strings.ReplaceAll(string(text), "\r", ""))} {
+			text = export(mcpconfig.Entry{ID: "indus", Command: "i", Remove: []string{"one", "three", "none"}}, text)
+			if diff := cmp.Diff([]string{"indus", "two"}, ids(text)); diff != "" {
+				t.Errorf("%s: -want +got:\n%s\n%s", c.Name, diff, text)
+			}
+			text = export(mcpconfig.Entry{ID: "indus", Remove: []string{"indus", "two"}}, text)
+			if got := ids(text); got != nil {
+				t.Errorf("%s: %v are left:\n%s", c.Name, got, text)
+			}
+			text = export(mcpconfig.Entry{ID: "new", Command: "n"}, text)
+			if diff := cmp.Diff([]string{"new"}, ids(text)); diff != "" {
+				t.Errorf("%s: -want +got:\n%s\n%s", c.Name, diff, text)
+			}
+		}
+	}
+}
+
+// TestExportRemovesCleanly checks the layout that a removal leaves in each syntax.
+func TestExportRemovesCleanly(t *testing.T) {
+	for _, c := range []struct{ client, text, want string }{
+		{
+			"codex", "# mine\n[mcp_servers.a]\ncommand = \"a\"\n[mcp_servers.a.env]\nX = \"1\"\n\n# two\n[mcp_servers.b]\ncommand = \"b\"\n",
+			"# mine\n\n# two\n[mcp_servers.b]\ncommand = \"b\"\n",
+		},
+		{"codex", "mcp_servers = {a = {command = \"a\"}, b = {command = \"b\"}}\n", "[mcp_servers.b]\ncommand = \"b\"\n"},
+		{
+			"goose", "# mine\nextensions:\n  # about a\n  a:\n    type: stdio\n    cmd: a\n\nother: 1\n",
+			"# mine\nextensions: {}\n  # about a\n\nother: 1\n",
+		},
+		{
+			"continue", "mcpServers:\n- name: a\n  command: a\n- name: b\n  command: b\n", "mcpServers:\n- name: b\n  command: b\n",
+		},
+		{"cursor", "{\"mcpServers\": {\"a\": {\"command\": \"a\"}, \"a\": {\"command\": \"b\"}}} // x\n", "{\"mcpServers\": {}} // x\n"},
+	} {
+		got, _, err := mcpconfig.Export(c.client, mcpconfig.Entry{ID: "a", Remove: []string{"a"}}, []byte(c.text))
+		if diff := cmp.Diff(c.want, string(got)); err != nil || diff != "" {
+			t.Errorf("%s: %v -want +got:\n%s", c.client, err, diff)
+		}
+	}
+	for client, text := range map[string]string{
+		"goose": "extensions: {a: {type: stdio, cmd: a}}\n", "cursor": "{", "codex": "[",
+	} {
+		if got, _, err := mcpconfig.Export(client, mcpconfig.Entry{ID: "a", Remove: []string{"a"}}, []byte(text)); err == nil {
+			t.Errorf("%s: %q became %q", client, text, got)
 		}
 	}
 }

@@ -56,6 +56,17 @@ func Import(path, client string, o *Options) (*Imported, error) {
 	return i.out, nil
 }
 
+// Import is like the function [Import] for a file of the client with a text that may not be on disk.
+func (c Client) Import(path string, text []byte) (*Imported, error) {
+	i := &imports{
+		readContext: newPlace(&Options{Dry: true}), out: &Imported{Client: c.Name, File: path}, owner: map[string]idClaim{},
+	}
+	if err := i.text(path, c.Name, text); err != nil {
+		return nil, err
+	}
+	return i.out, nil
+}
+
 func unknownClient(client string) error {
 	var names []string
 	for _, c := range foreign.All() {
@@ -116,6 +127,11 @@ func (i *imports) file(path, client string) error {
 		}
 		return &fileError{note: Note{File: path, Reason: edit.Reason(err), Hint: hint}, err: err}
 	}
+	return i.text(path, client, text)
+}
+
+// text reads the text of a file.
+func (i *imports) text(path, client string, text []byte) error {
 	f := &configFile{source: &source{path: path, scope: Explicit}, place: i.readContext}
 	syntax := foreign.SyntaxFor(path, text)
 	if named := foreign.SyntaxOf(client); named != "" &&

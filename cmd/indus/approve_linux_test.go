@@ -54,6 +54,8 @@ func startOnTerminal(t *testing.T, dir string, args ...string) *approveTerminal 
 	go func() {
 		defer close(p.done)
 		_ = cmd.Wait()
+		tty.Close() // then its last output is read before done
+		<-read
 	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()

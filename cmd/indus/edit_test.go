@@ -43,7 +43,7 @@ func TestCommandsEditAtOnce(t *testing.T) {
 						t.Error(err)
 					}
 					run("mcp", "import", from, "--write", "--mcp", file)
-					run("mcp", "export", "--to", "codex", "--via", "gateway", "--view", "i-"+id, "--write", "--mcp", from)
+					run("connect", "codex", "--view", "i-"+id, "--yes", "--mcp", from)
 				}
 			}
 		})

@@ -7,10 +7,12 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/approvals"
 	"github.com/indusagi/indus/cmd/indus/internal/audit"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/connect"
 	"github.com/indusagi/indus/cmd/indus/internal/doctor"
 	"github.com/indusagi/indus/cmd/indus/internal/history"
 	"github.com/indusagi/indus/cmd/indus/internal/keys"
 	"github.com/indusagi/indus/cmd/indus/internal/op"
+	"github.com/indusagi/indus/cmd/indus/internal/page"
 	"github.com/indusagi/indus/cmd/indus/internal/policies"
 	"github.com/indusagi/indus/cmd/indus/internal/serve"
 	"github.com/indusagi/indus/cmd/indus/internal/servers"
@@ -24,7 +26,8 @@ func main() { command.Main(tree) }
 func tree(s show.Streams) command.Commands {
 	mcp := append(slices.Concat(servers.Commands(s), tools.Commands(s), history.Commands(s)), doctor.New(s))
 	own := command.List{
-		serve.New(s), keys.New(s), policies.New(s), approvals.New(s), audit.New(s), op.New(s),
+		serve.New(s), connect.New(s), keys.New(s), policies.New(s), approvals.New(s), audit.New(s), page.NewCommand(s),
+		op.New(s),
 	}
 	return command.Commands{Session: session.Add, MCP: mcp, Own: own}
 }

@@ -18,16 +18,9 @@ import (
 // file. Other lines are not changed. If the file has another server with that id and replace is not set, the error is
 // fs.ErrExist.
 func Merge(w *foreign.Written, text []byte, replace bool) ([]byte, error) {
-	doc, wrong := tree.Parse(text, w.Syntax)
-	switch {
-	case len(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))) == 0:
-		doc = nil
-	case wrong != nil:
-		return nil, errorAt(doc, wrong.At, wrong.Reason)
-	}
-	m := &merge{Written: w, doc: doc, path: placeIn(w, doc), newline: "\n"}
-	if bytes.Contains(text, []byte("\r\n")) {
-		m.newline = "\r\n"
+	m, err := newMerge(w, text)
+	if err != nil {
+		return nil, err
 	}
 	switch old := m.old(); {
 	case old != nil && Alike(old, &w.Row):
@@ -36,10 +29,55 @@ func Merge(w *foreign.Written, text []byte, replace bool) ([]byte, error) {
 		return nil, fmt.Errorf("another server %s: %w", tree.Quote(w.ID), fs.ErrExist)
 	}
 	out, err := m.write()
-	if err == nil && bytes.HasPrefix(text, []byte("\ufeff")) {
-		out = append([]byte("\ufeff"), out...)
+	if err == nil && bytes.HasPrefix(text, byteOrderMark) {
+		out = slices.Concat(byteOrderMark, out)
 	}
 	return out, err
+}
+
+var byteOrderMark = []byte("\ufeff")
+
+// Remove removes the servers with some ids from the text of a client's file. Other lines are not changed. An id that
+// the file does not have is ignored.
+func Remove(w *foreign.Written, text []byte, ids []string) ([]byte, error) {
+	for _, id := range ids {
+		one := *w
+		one.ID = id
+		for {
+			m, err := newMerge(&one, text)
+			if err != nil {
+				return nil, err
+			}
+			if m.old() == nil {
+				break
+			}
+			m.removes = true
+			out, err := m.write()
+			switch {
+			case err != nil:
+				return nil, fmt.Errorf("the server %s cannot be removed: %w", tree.Quote(id), err)
+			case bytes.HasPrefix(text, byteOrderMark):
+				out = slices.Concat(byteOrderMark, out)
+			}
+			text = out // in JSON, a server may be there twice
+		}
+	}
+	return text, nil
+}
+
+func newMerge(w *foreign.Written, text []byte) (*merge, error) {
+	doc, wrong := tree.Parse(text, w.Syntax)
+	switch {
+	case len(bytes.TrimSpace(bytes.TrimPrefix(text, byteOrderMark))) == 0:
+		doc = nil
+	case wrong != nil:
+		return nil, errorAt(doc, wrong.At, wrong.Reason)
+	}
+	m := &merge{Written: w, doc: doc, path: placeIn(w, doc), newline: "\n"}
+	if bytes.Contains(text, []byte("\r\n")) {
+		m.newline = "\r\n"
+	}
+	return m, nil
 }
 
 // placeIn returns the first place for servers that the file has, or else the first of all.
@@ -66,6 +104,7 @@ type merge struct {
 	doc     *tree.Doc // nil: there is no file
 	path    []string
 	newline string
+	removes bool // the server is removed, and not added
 }
 
 // old returns the server that has the id already. It is nil if there is none.
@@ -88,6 +127,9 @@ func (m *merge) write() ([]byte, error) {
 
 func (m *merge) json() ([]byte, error) {
 	j := JSON{Doc: m.doc}
+	if m.removes {
+		return m.removed(&j)
+	}
 	if j.Doc == nil {
 		j.Doc, _ = tree.Parse([]byte("{\n}\n"), tree.JSON)
 	}
@@ -113,10 +155,35 @@ func (m *merge) json() ([]byte, error) {
 	return j.Doc.Text, nil
 }
 
+// removed returns the JSON text without the server.
+func (m *merge) removed(j *JSON) ([]byte, error) {
+	list := tree.At(&j.Doc.Root, m.path...)
+	object, ok := list.Value.(*hujson.Object)
+	if !ok {
+		return nil, errors.New("it is in a list")
+	}
+	i := slices.IndexFunc(object.Members, func(o hujson.ObjectMember) bool { return tree.Text(o.Name) == m.ID })
+	err := j.remove(list, i)
+	return j.Doc.Text, err
+}
+
 // checked parses the new text. It must have the row and everything that was there, except the row that was replaced.
 func (m *merge) checked(text []byte) ([]byte, error) {
+	if m.removes && len(bytes.TrimSpace(text)) == 0 {
+		return []byte{}, nil // nothing but the server was there
+	}
 	doc, wrong := tree.Parse(text, m.Syntax)
-	if wrong != nil || rowsAt(doc, m.path)[m.ID] == nil || !Alike(rowsAt(doc, m.path)[m.ID], &m.Row) {
+	if wrong == nil {
+		row := rowsAt(doc, m.path)[m.ID]
+		ok := row == nil
+		if !m.removes {
+			ok = row != nil && Alike(row, &m.Row)
+		}
+		if !ok {
+			wrong = &tree.Note{}
+		}
+	}
+	if wrong != nil {
 		place := tree.Quote(strings.Join(m.path, "."))
 		return nil, fmt.Errorf("the server cannot be added: %s is written in a form that cannot be added to", place)
 	}

@@ -18,6 +18,7 @@ func (m *merge) toml() ([]byte, error) {
 	}
 	gone, first, behind := m.replaced(doc)
 	var cuts []tree.Cut
+	start := 0 // of the lines that are cut in one go
 	for i, e := range doc.Expressions {
 		if !gone[i] {
 			continue
@@ -26,12 +27,18 @@ func (m *merge) toml() ([]byte, error) {
 		if i+1 == len(gone) || !gone[i+1] {
 			end = e.Start + len(doc.Text[e.Start:e.End]) - len(commentsBehind(doc.Text[e.Start:e.End]))
 		}
-		if i == first {
+		if i == 0 || !gone[i-1] {
+			start = e.Start
+		}
+		if i == first && !m.removes {
 			by = m.table(m.ID, m.Row)
+		}
+		if m.removes && end < e.End && doc.Text[end] == '\n' && bytes.HasSuffix(doc.Text[:start], []byte("\n\n")) {
+			end++ // one of the empty lines around it
 		}
 		cuts = append(cuts, tree.Cut{From: e.Start, To: end, By: by})
 	}
-	if first < 0 {
+	if first < 0 && !m.removes {
 		behind = append(behind, tree.Member(m.ID, m.Row))
 	}
 	text := tree.Splice(doc.Text, cuts)

@@ -28,7 +28,13 @@ func (m *merge) yaml() ([]byte, error) {
 			reason := "the server " + tree.Quote(m.ID) + " is written in a form that cannot be replaced; remove it first"
 			return nil, errorAt(m.doc, old.StartOffset, reason)
 		}
-		return m.checked(tree.Splice(m.doc.Text, []tree.Cut{{From: from, To: to, By: m.newlines(m.yamlRow(deep))}}))
+		cuts := []tree.Cut{{From: from, To: to}}
+		if !m.removes {
+			cuts[0].By = m.newlines(m.yamlRow(deep))
+		} else if len(rowsAt(m.doc, m.path)) == 1 {
+			cuts = append(m.yamlNone(name), cuts...)
+		}
+		return m.checked(tree.Splice(m.doc.Text, cuts))
 	}
 	place, indent, head := m.yamlPlace(name)
 	added := m.newlines(head + m.yamlRow(indent))
@@ -92,6 +98,21 @@ func yamlEmpty(doc *tree.Doc, name string) (from, to int) {
 		from--
 	}
 	return from, to
+}
+
+// yamlNone returns the change that makes an empty list or map, instead of no value.
+func (m *merge) yamlNone(name string) []tree.Cut {
+	for n, member := range tree.Members(&m.doc.Root) {
+		colon := bytes.IndexByte(m.doc.Text[member.Name.StartOffset:], ':')
+		if n == name && colon >= 0 {
+			at, by := member.Name.StartOffset+colon+1, " {}"
+			if m.List {
+				by = " []"
+			}
+			return []tree.Cut{{From: at, To: at, By: by}}
+		}
+	}
+	return nil
 }
 
 // yamlPlace returns the place of new rows, their indentation, and the text before them.

@@ -27,7 +27,7 @@ var dialects = sync.OnceValue(allDialects)
 func allDialects() []*dialect {
 	all := []*dialect{
 		{ // and any other map of servers without a name around it
-			name: "agents", title: "a map of servers alone (.agents/mcp.json)", files: "./.agents/mcp.json", readOnly: true,
+			name: "agents", title: "a map of servers alone (.agents/mcp.json)", files: "./.agents/mcp.json",
 			paths:   [][]string{{}},
 			command: "command", args: "args", env: "environment env", cwd: "cwd", url: "url", headers: "headers",
 			kind: "type transport", enabled: "enabled", disabled: "disabled",
@@ -154,8 +154,8 @@ func allDialects() []*dialect {
 			vars:    []string{"${VAR}"}, inHeadersOnly: true, extra: gooseFields,
 		},
 		{ // has its own word for streamable HTTP
-			name: "indus-agents", title: "indus-agents (Python)", readOnly: true,
-			kind: "type transport", cwd: "cwd", enabled: "enabled", disabled: "disabled",
+			name: "indus-agents", title: "indus-agents (Python)",
+			kind: "type transport", http: "streamable-http", cwd: "cwd", enabled: "enabled", disabled: "disabled",
 			timeouts: []timeout{{"timeout", inMillis, nil}},
 			vars:     []string{"${VAR:-default}"},
 		},
@@ -189,8 +189,9 @@ func allDialects() []*dialect {
 			vars:     []string{"${env:VAR}", "${userHome}"}, optional: true,
 		},
 		{ // and kit
-			name: "mcphost", title: "mcphost", files: "~/.mcphost.yml ~/.mcphost.json", readOnly: true,
-			command: "command", args: "args", env: "env environment", url: "url", headers: "headers",
+			name: "mcphost", title: "mcphost", files: "~/.mcphost.yml ~/.mcphost.json", syntax: tree.YAML,
+			headerLines: true,
+			command:     "command", args: "args", env: "env environment", url: "url", headers: "headers",
 			kind: "type transport", allow: "allowedTools", deny: "excludedTools", emptyIsAll: true,
 			timeouts:       []timeout{{"timeout", inMillis, nil}},
 			extraRules:     map[string]rule{"command": asEither, "headers": asHeaderLines},

@@ -75,6 +75,8 @@ type dialect struct {
 	sseURL string
 	// headersIn is the object in which headers are written, if they are not in the row itself.
 	headersIn string
+	// headerLines is set if headers are a list of lines "NAME: VALUE".
+	headerLines bool
 	// kind is the key of the transport. stdio and http are its words for two transports. If a word is "", it is not
 	// written.
 	kind, stdio, http string

@@ -15,6 +15,8 @@ type Entry struct {
 	URL         string
 	// Token is the environment variable of the bearer token that the client sends to the URL; "" is none.
 	Token string
+	// Bearer is the bearer token itself. It goes before Token.
+	Bearer string
 }
 
 // Written is an entry in a client's format.
@@ -52,7 +54,7 @@ func Write(client string, e Entry, existing *hujson.Value) (*Written, error) {
 	switch {
 	case d.readOnly:
 		return nil, fmt.Errorf("indus reads the files of %s and does not write them", client)
-	case e.Command == "" && d.commandsOnly:
+	case e.URL != "" && e.Command == "" && d.commandsOnly:
 		return nil, fmt.Errorf("%s starts commands only, and cannot be given a URL", d.title)
 	}
 	w := &writing{dialect: d, entry: e}
@@ -113,9 +115,11 @@ func (w *writing) remote() (out []field) {
 	}
 	out = append(out, field{w.url, w.entry.URL})
 	switch headers := w.headersIn; {
-	case w.entry.Token == "":
-	case w.bearerVar != "":
+	case w.entry.Token == "" && w.entry.Bearer == "":
+	case w.bearerVar != "" && w.entry.Bearer == "":
 		out = append(out, field{w.bearerVar, w.entry.Token})
+	case w.headerLines:
+		out = append(out, field{w.headers, []string{"Authorization: " + w.authorization()[0].value.(string)}})
 	case headers != "":
 		out = append(out, field{headers, []field{{w.headers, w.authorization()}}})
 	default:
@@ -126,6 +130,9 @@ func (w *writing) remote() (out []field) {
 
 // authorization returns the headers that send the token.
 func (w *writing) authorization() []field {
+	if w.entry.Bearer != "" {
+		return []field{{"Authorization", "Bearer " + w.entry.Bearer}}
+	}
 	for _, f := range formsOf(w.vars) {
 		if f.kind == variablePart {
 			return []field{{"Authorization", "Bearer " + f.open + w.entry.Token + f.close}}

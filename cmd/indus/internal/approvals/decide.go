@@ -2,11 +2,10 @@ package approvals
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/spf13/cobra"
 )
@@ -97,18 +96,6 @@ func decide(ctx context.Context, book *approval.Book, id string, d approval.Deci
 	if err != nil {
 		return itemError(err)
 	}
-	s.Reportf("%s", decided(&item))
+	s.Reportf("%s", describe.Decided(&item))
 	return nil
-}
-
-// decided describes a decision in one line.
-func decided(i *approval.Item) string {
-	word := map[bool]string{true: "denied", false: "allowed"}[i.State == approval.Refused]
-	return fmt.Sprintf("%s %s: %s of %s, for %s until %s", word, i.ID, shortName(i.Tool), shortName(i.Server),
-		shortName(callerText(i.Principal)), timeText(i.Expires))
-}
-
-// shortName returns a name for the middle of a line.
-func shortName(name string) string {
-	return show.ShellWord(show.Cut(strings.TrimSpace(show.Escaped(name)), 60))
 }

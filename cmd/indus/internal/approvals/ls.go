@@ -5,6 +5,7 @@ import (
 
 	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/spf13/cobra"
 )
@@ -54,8 +55,9 @@ func (f *listFlags) run(ctx context.Context, _ []string, s show.Streams) error {
 	t := show.Table{Spare: []string{"VIEW", "CALLER"}}
 	t.Add("ID", "STATE", "SERVER", "TOOL", "CALLER", "VIEW", "EXPIRES", "ARGUMENTS")
 	for _, i := range items {
-		t.Add(i.ID, string(i.State), show.Escaped(i.Server), show.Escaped(i.Tool), show.Escaped(callerText(i.Principal)),
-			show.Escaped(i.View), timeText(i.Expires), show.Escaped(show.CompactJSON(i.Shown)))
+		caller := show.Escaped(describe.Caller(i.Principal))
+		t.Add(i.ID, string(i.State), show.Escaped(i.Server), show.Escaped(i.Tool), caller, show.Escaped(i.View),
+			describe.Time(i.Expires), show.Escaped(show.CompactJSON(i.Shown)))
 	}
 	return t.Write(s.Out)
 }

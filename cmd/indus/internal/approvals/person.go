@@ -45,7 +45,7 @@ func (p *person) ask(ctx context.Context, book *approval.Book, i *approval.Item)
 	if err := p.dropTyped(ctx); err != nil {
 		return answerLater, err
 	}
-	fmt.Fprintf(p.s.Err, "%sallow %s? [y/n] ", describe(i, columnsOf(p.s.Err)), i.ID)
+	fmt.Fprintf(p.s.Err, "%sallow %s? [y/n] ", describeItem(i, columnsOf(p.s.Err)), i.ID)
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan approval.Item, 1)

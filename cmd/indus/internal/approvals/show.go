@@ -55,5 +55,5 @@ func (f *showFlags) run(ctx context.Context, args []string, s show.Streams) erro
 	if f.asJSON {
 		return s.WriteIndented(item)
 	}
-	return s.WriteText(describe(&item, columnsOf(s.Out)))
+	return s.WriteText(describeItem(&item, columnsOf(s.Out)))
 }

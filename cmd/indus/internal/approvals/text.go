@@ -1,26 +1,13 @@
 package approvals
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/indusagi/indus/approval"
+	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 )
-
-func timeText(t time.Time) string { return t.Local().Format(show.TimeFormat) }
-
-// callerText returns the name of a caller.
-func callerText(principal string) string { return cmp.Or(principal, "local") }
-
-// deciders describes who decides.
-var deciders = map[approval.Way]string{
-	approval.Caller: "the caller",
-	approval.Other:  "another person than the caller",
-	approval.Either: "the caller or another person",
-}
 
 // columnsOf returns the width of a terminal, or 0 if the stream is not a terminal.
 func columnsOf(stream any) int {
@@ -32,35 +19,31 @@ func columnsOf(stream any) int {
 	return width
 }
 
-// describe returns all about an item for a person. Texts of callers and servers are escaped, and each of their lines is
-// indented, also where a terminal of that many columns would wrap it. So none of them looks like a line of indus. If
-// columns is 0, lines are not wrapped.
-func describe(i *approval.Item, columns int) string {
+// describeItem returns all about an item for a person. Texts of callers and servers are escaped, and each of their
+// lines is indented, also where a terminal of that many columns would wrap it. So none of them looks like a line of
+// indus. If columns is 0, lines are not wrapped.
+func describeItem(i *approval.Item, columns int) string {
 	d := description{columns: columns}
 	d.head(i)
 	d.line("server", i.Server)
 	d.line("tool", i.Tool)
 	d.line("title", i.Title)
 	d.line("does", i.Description)
-	d.line("caller", callerText(i.Principal))
+	d.line("caller", describe.Caller(i.Principal))
 	if i.Client != "" {
 		d.line("client", i.Client+", as it names itself")
 	}
-	d.line("view", cmp.Or(i.View, "everything"))
-	d.line("decides", deciders[i.Way])
+	d.line("view", describe.View(i.View))
+	d.line("decides", describe.Deciders[i.Way])
 	d.line("rule", i.Rule)
-	d.line("asked", timeText(i.Asked))
+	d.line("asked", describe.Time(i.Asked))
 	if !i.Decided.IsZero() {
 		d.line("decision", i.Verdict())
 	}
 	if !i.Used.IsZero() {
-		d.line("used", timeText(i.Used))
+		d.line("used", describe.Time(i.Used))
 	}
-	size := fmt.Sprintf("%s, SHA-256 %s", show.Count(i.Bytes, "byte"), i.Arguments)
-	if i.Partial {
-		size += ", of which a part is shown"
-	}
-	d.line("arguments", size)
+	d.line("arguments", describe.ArgumentsSize(i))
 	d.block(show.IndentJSON(i.Shown))
 	if i.Changed != "" {
 		d.line("changed", "since the tool was accepted:")
@@ -69,7 +52,7 @@ func describe(i *approval.Item, columns int) string {
 	return d.text.String()
 }
 
-// description collects the lines of describe.
+// description collects the lines of describeItem.
 type description struct {
 	columns int
 	text    strings.Builder
@@ -79,8 +62,7 @@ type description struct {
 func (d *description) head(i *approval.Item) {
 	text := i.ID + " is " + string(i.State)
 	if i.State == approval.Waiting || i.State == approval.Allowed {
-		left := max(0, time.Until(i.Expires)).Round(time.Second)
-		text += fmt.Sprintf(", until %s, for another %s", timeText(i.Expires), left)
+		text += fmt.Sprintf(", until %s, for another %s", describe.Time(i.Expires), describe.Left(i))
 	}
 	d.text.WriteString(text + "\n")
 }

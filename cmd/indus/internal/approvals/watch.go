@@ -7,6 +7,7 @@ import (
 
 	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/spf13/cobra"
 )
@@ -122,7 +123,8 @@ func (f *watchFlags) print(i *approval.Item, s show.Streams) error {
 		return show.PrintLine(s, i)
 	}
 	_, err := fmt.Fprintf(s.Out, "%s  %s  %s  %s  %s  %s  %s\n", time.Now().Format(show.TimeFormat), i.ID, i.State,
-		shortName(i.Server), shortName(i.Tool), shortName(callerText(i.Principal)), show.Escaped(show.CompactJSON(i.Shown)))
+		describe.ShortName(i.Server), describe.ShortName(i.Tool), describe.ShortName(describe.Caller(i.Principal)),
+		show.Escaped(show.CompactJSON(i.Shown)))
 	return err
 }
 

@@ -2,12 +2,12 @@ package audit
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/spf13/cobra"
 )
@@ -48,11 +48,11 @@ func (f *fileFlags) path(ctx context.Context, args []string) (string, error) {
 // listFlags selects records, and the form in which they are shown.
 type listFlags struct {
 	fileFlags
-	filter             audit.Filter
-	view, since, until string
-	outcome, top       string
-	limit              int
-	follow, asJSON     bool
+	query          describe.AuditQuery
+	filter         audit.Filter
+	top            string
+	limit          int
+	follow, asJSON bool
 }
 
 // New returns the command audit.
@@ -63,16 +63,16 @@ func New(s show.Streams) *cobra.Command {
 		Short: "Who called which tool when, and with which result", Long: auditHelp, Args: command.AtMost(1, "file"),
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&f.filter.Principal, "principal", "", `NAME  of one caller only, such as user:alice, or local`)
-	flags.StringVar(&f.filter.Tool, "tool", "", "NAME  only this tool or prompt, by the server's name for it, or this URI")
-	flags.StringVar(&f.filter.Server, "server", "", "ID  of one server only")
-	flags.StringVar(&f.view, "view", "", `VIEW  of one view only: a server, @NAME, or * for the view of everything`)
-	flags.StringVar(&f.filter.Client, "client", "", "NAME  of one client program only")
-	flags.StringVar(&f.outcome, "outcome", "", "OUTCOME  allowed, denied, deferred or error")
-	flags.StringVar(&f.since, "since", "", "TIME  from then on")
-	flags.StringVar(&f.until, "until", "", "TIME  until then")
-	flags.StringVar(&f.filter.Approval, "approval", "", "ID  of one approval only")
-	flags.StringVar(&f.filter.Trace, "trace", "", "ID  of one trace only")
+	flags.StringVar(&f.query.Principal, "principal", "", `NAME  of one caller only, such as user:alice, or local`)
+	flags.StringVar(&f.query.Tool, "tool", "", "NAME  only this tool or prompt, by the server's name for it, or this URI")
+	flags.StringVar(&f.query.Server, "server", "", "ID  of one server only")
+	flags.StringVar(&f.query.View, "view", "", `VIEW  of one view only: a server, @NAME, or * for the view of everything`)
+	flags.StringVar(&f.query.Client, "client", "", "NAME  of one client program only")
+	flags.StringVar(&f.query.Outcome, "outcome", "", "OUTCOME  allowed, denied, deferred or error")
+	flags.StringVar(&f.query.Since, "since", "", "TIME  from then on")
+	flags.StringVar(&f.query.Until, "until", "", "TIME  until then")
+	flags.StringVar(&f.query.Approval, "approval", "", "ID  of one approval only")
+	flags.StringVar(&f.query.Trace, "trace", "", "ID  of one trace only")
 	flags.IntVarP(&f.limit, "lines", "n", 100, `N  the number of newest records, or of rows of --top
 		(default: 100; 0 is all)`)
 	flags.BoolVar(&f.follow, "follow", false, "go on with new records until Ctrl-C")
@@ -112,8 +112,6 @@ Exit codes:
   2    usage: flags and files
   130  interrupted`
 
-var outcomes = []audit.Outcome{audit.Allowed, audit.Denied, audit.Deferred, audit.Error}
-
 // check refuses flags that exclude each other, and completes the filter.
 func (f *listFlags) check() error {
 	switch {
@@ -123,33 +121,14 @@ func (f *listFlags) check() error {
 		return command.Usagef("--top and --follow exclude each other")
 	case f.top != "" && topKeys[f.top] == nil:
 		return command.Usagef("--top %q: write tool, principal, server, client, view, method, outcome or error", f.top)
-	case f.outcome != "" && !slices.Contains(outcomes, audit.Outcome(f.outcome)):
-		return command.Usagef("--outcome %q: write allowed, denied, deferred or error", f.outcome)
 	}
-	f.filter.Outcome = audit.Outcome(f.outcome)
-	if f.view != "" {
-		view := strings.TrimPrefix(f.view, "*")
-		f.filter.View = &view
+	filter, err := f.query.Filter(time.Now())
+	if err != nil {
+		return command.AsUsage(err)
 	}
+	f.filter = filter
 	if f.top == "" {
 		f.filter.Last = f.limit
-	}
-	now := time.Now()
-	for _, bound := range []struct {
-		text string
-		at   *time.Time
-	}{{f.since, &f.filter.Since}, {f.until, &f.filter.Until}} {
-		if bound.text == "" {
-			continue
-		}
-		at, err := command.ParseTime(bound.text, now)
-		if err != nil {
-			return err
-		}
-		*bound.at = at
-	}
-	if !f.filter.Until.IsZero() {
-		f.filter.Until = command.EndOfSecond(f.filter.Until)
 	}
 	return nil
 }
@@ -186,66 +165,13 @@ func (f *listFlags) print(r *audit.Record, s show.Streams) error {
 	}
 	var p show.Page
 	p.Printf("%s  %s  %s  %s", r.At.Local().Format(show.TimeFormat), show.Pad(string(r.Outcome), 8),
-		show.Pad(show.Clean(r.Principal), 12), request(r))
+		show.Pad(show.Clean(r.Principal), 12), describe.Request(r))
 	if r.Duration > 0 {
-		p.Printf("  %s", duration(r.Duration))
+		p.Printf("  %s", describe.Duration(r.Duration))
 	}
-	for _, detail := range details(r) {
+	for _, detail := range describe.Details(r) {
 		p.Printf("  %s", detail)
 	}
 	p.WriteString("\n")
 	return s.Print(&p)
-}
-
-// request describes the request: its method and its target.
-func request(r *audit.Record) string {
-	method := r.Method
-	if method == "" {
-		method = r.Type
-	}
-	if target := targetOf(r); target != "" {
-		return method + " " + target
-	}
-	return method
-}
-
-// targetOf returns the tool, prompt or resource with its server.
-func targetOf(r *audit.Record) string {
-	target := r.Tool
-	if target == "" {
-		target = r.Target
-	}
-	if r.Server == "" || target == "" {
-		return r.Server + target
-	}
-	return r.Server + "/" + target
-}
-
-// details returns the rules, the approval and the reason.
-func details(r *audit.Record) (out []string) {
-	if r.Outcome != audit.Allowed && len(r.Policies) > 0 {
-		out = append(out, show.List(r.Policies, show.MaxNamed, "rules"))
-	}
-	if r.Approval != "" {
-		text := "approval " + r.Approval
-		if r.Approver != "" {
-			text += " of " + r.Approver
-		}
-		out = append(out, text)
-	}
-	if r.Lost > 0 {
-		out = append(out, show.Count(int(min(r.Lost, 1<<53)), "record"))
-	}
-	if reason := strings.Trim(r.ErrorKind+": "+r.Reason, ": "); reason != "" {
-		out = append(out, reason)
-	}
-	return out
-}
-
-// duration is like show.Duration, and shows microseconds below a millisecond.
-func duration(d time.Duration) string {
-	if d < time.Millisecond {
-		return d.Round(time.Microsecond).String()
-	}
-	return show.Duration(d)
 }

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 )
 
 // topKeys maps the keys of --top to their value in a record.
 var topKeys = map[string]func(*audit.Record) string{
-	"tool":      targetOf,
+	"tool":      describe.Target,
 	"principal": func(r *audit.Record) string { return r.Principal },
 	"server":    func(r *audit.Record) string { return r.Server },
 	"client":    func(r *audit.Record) string { return r.Client },
@@ -121,7 +122,7 @@ func (f *listFlags) printTop(ctx context.Context, path string, s show.Streams) e
 	for _, r := range rows {
 		t.Add(r.Key, strconv.Itoa(r.Count), strconv.Itoa(r.Errors), strconv.Itoa(r.Denied),
 			strconv.FormatInt(r.BytesIn, 10), strconv.FormatInt(r.BytesOut, 10),
-			duration(time.Duration(r.P50)*time.Microsecond), duration(time.Duration(r.P95)*time.Microsecond))
+			describe.Duration(time.Duration(r.P50)*time.Microsecond), describe.Duration(time.Duration(r.P95)*time.Microsecond))
 	}
 	return t.Write(s.Out)
 }

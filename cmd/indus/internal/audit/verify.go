@@ -5,6 +5,7 @@ import (
 
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/spf13/cobra"
 )
@@ -47,13 +48,6 @@ Exit codes:
   2    usage: flags and files
   130  interrupted`
 
-// verification is the result of verify in the output of --json.
-type verification struct {
-	File string `json:"file"`
-	audit.Report
-	Whole bool `json:"whole"`
-}
-
 func (f *verifyFlags) run(ctx context.Context, args []string, s show.Streams) error {
 	head, err := command.ParseHead(f.head, "indus audit verify")
 	if err != nil {
@@ -67,34 +61,17 @@ func (f *verifyFlags) run(ctx context.Context, args []string, s show.Streams) er
 	if err != nil {
 		return err
 	}
-	v := verification{path, *r, r.Intact()}
-	v.Damage = append([]audit.Damage{}, v.Damage...)
-	if err := v.print(f.asJSON, s); err != nil {
+	v := describe.NewVerification(path, r)
+	if f.asJSON {
+		err = s.WriteIndented(v)
+	} else {
+		err = s.Print(v.Page())
+	}
+	if err != nil {
 		return err
 	}
 	if !v.Whole {
 		return &command.ExitError{Code: command.ExitFault, Said: true}
 	}
 	return nil
-}
-
-func (v *verification) print(asJSON bool, s show.Streams) error {
-	if asJSON {
-		return s.WriteIndented(v)
-	}
-	var p show.Page
-	p.Printf("%s: %s in %s, %s\n", v.File, show.Count(v.Records, "record"), show.Count(v.Files, "file"),
-		command.WholeText(v.Whole))
-	if v.Records > 0 {
-		p.Printf("head %d:%s\n", v.Head.Seq, v.Head.Hash)
-	}
-	if v.First > 1 && v.Whole {
-		p.Printf("begins at record %d: earlier files were removed, as \"keep\" demands\n", v.First)
-	}
-	if v.Lost > 0 {
-		p.Printf("%s could not be written, for example because the disk was full\n",
-			show.Count(int(min(v.Lost, 1<<53)), "record"))
-	}
-	command.AddDamage(&p, v.Damage)
-	return s.Print(&p)
 }

@@ -147,6 +147,7 @@ Usage:
   indus mcp lint [SERVER]...         check tool schemas against every model provider
   indus mcp -h                       list all commands about servers
   indus serve                        serve all servers at one endpoint
+  indus connect [CLIENT]             connect another MCP client to serve
   indus key add                      create an API key for a client of serve
   indus approvals                    list the calls to serve that wait for a person
   indus op ls URL                    list the tools of one server as operations

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/ledger"
 )
@@ -57,7 +58,7 @@ func (l *logLine) fields() []ledger.Field {
 	if l.approved == nil {
 		return nil
 	}
-	return Differences(*l.approved, l.entries[0])
+	return describe.Differences(*l.approved, l.entries[0])
 }
 
 // formatPage returns lines in columns: time, run, event, server and details.
@@ -88,7 +89,7 @@ func (l *logLine) details(why string) string {
 	names := show.Names(l.entries, func(e ledger.Entry) string { return e.Tool })
 	switch {
 	case l.approved != nil:
-		why = ChangedPlaces(l.fields())
+		why = describe.ChangedPlaces(l.fields())
 	case l.isNew && l.entries[0].Op == ledger.Hold:
 		why = "new"
 	}

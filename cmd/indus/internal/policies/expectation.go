@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/policy"
@@ -55,7 +56,7 @@ A session:
 
 // expectation is one line of the file.
 type expectation struct {
-	query
+	describe.Query
 	Want string `json:"want"`
 	Rule string `json:"rule"`
 }
@@ -136,12 +137,12 @@ func check(set *policy.Set, line string) (result, error) {
 	if e.As == "" {
 		return result{}, fmt.Errorf(`"as" is missing: name a principal, or "local"`)
 	}
-	request, err := e.request()
+	request, err := e.Request()
 	if err != nil {
 		return result{}, err
 	}
 	verdict := set.Decide(request)
-	r := result{Want: e.Want, Got: verdictOf(verdict), Rules: idsOf(verdict.Rules), Problems: verdict.Problems}
+	r := result{Want: e.Want, Got: describe.Verdict(verdict), Rules: idsOf(verdict.Rules), Problems: verdict.Problems}
 	if strings.Contains(e.Want, ":") && verdict.Approve != policy.NoApproval {
 		r.Got += ":" + string(verdict.Approve)
 	}
@@ -165,4 +166,13 @@ func (r result) String() string {
 		text += " (" + strings.Join(r.Problems, "; ") + ")"
 	}
 	return text
+}
+
+// idsOf returns the ids of rules.
+func idsOf(rules []policy.Rule) []string {
+	ids := make([]string, len(rules))
+	for i, r := range rules {
+		ids[i] = r.ID
+	}
+	return slices.Compact(ids)
 }

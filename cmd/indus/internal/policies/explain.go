@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/policy"
 	"github.com/spf13/cobra"
@@ -14,7 +15,7 @@ import (
 
 type explainFlags struct {
 	source
-	query
+	describe.Query
 	action string
 	claims []string
 	asJSON bool
@@ -93,7 +94,7 @@ func (f *explainFlags) run(ctx context.Context, words []string, s show.Streams) 
 		}
 		f.Claims[name] = b || !isSet
 	}
-	r, err := f.request()
+	r, err := f.Request()
 	if err != nil {
 		return command.Usagef("%w", err)
 	}
@@ -106,60 +107,11 @@ func (f *explainFlags) run(ctx context.Context, words []string, s show.Streams) 
 		return s.WriteIndented(struct {
 			Word string `json:"verdict"`
 			policy.Explanation
-		}{verdictOf(explanation.Verdict), explanation})
+		}{describe.Verdict(explanation.Verdict), explanation})
 	}
-	page := explained(explanation, r.AnyArguments && (r.Action == policy.Call || r.Action == policy.Get))
-	return s.Print(page)
-}
-
-var approvers = map[policy.Approval]string{
-	policy.CallerApproves: "an approval by the caller",
-	policy.OtherApproves:  "an approval by another person",
-	policy.EitherApproves: "an approval by the caller or another person",
-}
-
-// explained returns an explanation for a person.
-func explained(e policy.Explanation, anyArguments bool) *show.Page {
 	var page show.Page
-	page.Printf("%s\n", verdictOf(e.Verdict))
-	if e.Allowed && anyArguments {
-		page.Printf("with some arguments\n")
+	for _, line := range describe.Explained(explanation, r) {
+		page.Printf("%s\n", line)
 	}
-	if e.Approve != policy.NoApproval {
-		page.Printf("%s\n", approvers[e.Approve])
-	}
-	for _, rate := range e.Rates {
-		page.Printf("at most %d calls per %s (%s)\n", rate.Calls, rate.Per, rate.Policy)
-	}
-	switch {
-	case e.Audit.Result:
-		page.Printf("the audit record has the arguments and the result\n")
-	case e.Audit.Arguments:
-		page.Printf("the audit record has the arguments\n")
-	}
-	for _, r := range e.Rules {
-		page.Printf("%s %s\n", r.Effect, placeOf(r))
-	}
-	if !e.Allowed && len(e.Rules) == 0 {
-		page.Printf("no permit applies\n")
-	}
-	for _, problem := range e.Problems {
-		page.Printf("problem: %s\n", problem)
-	}
-	for _, near := range e.Near {
-		page.Printf("%s %s would apply, but:\n", near.Effect, placeOf(near.Rule))
-		for _, missing := range near.Missing {
-			page.Printf("  %s\n", missing)
-		}
-	}
-	return &page
-}
-
-// placeOf returns the place of a rule, and its id if it has its own.
-func placeOf(r policy.Rule) string {
-	place := r.File + ":" + strconv.Itoa(r.Line)
-	if r.ID == place {
-		return place
-	}
-	return place + " (" + r.ID + ")"
+	return s.Print(&page)
 }

@@ -207,10 +207,10 @@ func (f *serveFlags) keyPath() string {
 // default they are stored for the user, so that this state can outlive the process.
 func (f *serveFlags) keys(ctx context.Context, s show.Streams) (*host.Keys, error) {
 	path := f.keyPath()
-	if path == "" {
-		return nil, nil
+	err := f.checkKeys(path)
+	if path == "" || err != nil {
+		return nil, err
 	}
-	var err error
 	if f.keyFile == "" {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}

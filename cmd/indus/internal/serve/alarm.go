@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
-	"github.com/indusagi/indus/cmd/indus/internal/history"
+	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
@@ -78,10 +78,11 @@ func (a *alarm) reportChanges(ctx context.Context) {
 		return
 	}
 	entries := a.earlierEntries(ctx)
+	approvedOf := ledger.Approved(entries)
 	fresh := map[[2]string][]ledger.Entry{} // new tools by server and advice
 	for _, e := range news {
-		if approved, ok := ledger.Approved(entries, e); ok {
-			places := history.ChangedPlaces(history.Differences(approved, e))
+		if approved, ok := approvedOf(e); ok {
+			places := describe.ChangedPlaces(describe.Differences(approved, e))
 			a.s.Reportf("%s has changed since it was approved: %s; %s", e.Name, places, a.advice(e))
 			continue
 		}

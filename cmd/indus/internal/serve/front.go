@@ -237,8 +237,24 @@ func (f *frontGuard) proof(principal string) func(context.Context, string) (bool
 	}
 }
 
-// needsToken reports whether clients must be given a token, because they cannot obtain one themselves.
-func (f *frontGuard) needsToken() bool { return f.requiresAuth() && len(issuersOf(&f.initial)) == 0 }
+// connectCommand returns the command that connects a client. If clients cannot obtain a token themselves, the command
+// creates a key, or takes the token from the environment.
+func (f *frontGuard) connectCommand(t *clientTransport) string {
+	line := "indus connect CLIENT"
+	if f == nil || t.listener == nil {
+		return line + " --stdio"
+	}
+	if at := cmp.Or(f.initial.URL, t.local); at != "http://"+defaultAddr {
+		line += " --url " + at + "/mcp"
+	}
+	switch needsToken := f.requiresAuth() && len(issuersOf(&f.initial)) == 0; {
+	case needsToken && slices.Contains(f.initial.Methods, authKeys):
+		line += " --key"
+	case needsToken:
+		line = tokenVariable + "=TOKEN " + line
+	}
+	return line
+}
 
 func (f *frontGuard) verifierOf(method string, a *mcpconfig.Auth) (identity.Verifier, error) {
 	switch method {
@@ -280,6 +296,15 @@ func issuersOf(a *mcpconfig.Auth) (out []string) {
 		out = append(out, i.Issuer)
 	}
 	return out
+}
+
+// keys returns the API keys that clients of a configuration authenticate by, or nil if they do not.
+func (f *frontGuard) keys(c *mcpconfig.Config) *identity.Keys {
+	a, err := f.flags.authSettings(c)
+	if err != nil || !f.requiresAuth() || !slices.Contains(a.Methods, authKeys) || keys.Path() == "" {
+		return nil
+	}
+	return identity.NewKeys(keys.Path())
 }
 
 // follow applies the settings of a new configuration. If they are invalid or would admit every client, nothing changes.

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
@@ -46,11 +47,12 @@ type follower struct {
 	leave   func()           // called when the terminal is gone
 	control *control
 
-	served       *mcpconfig.Config // the configuration that is served
-	files        followedFiles     // the files that can change it
-	signInStates fileStates        // the state of the file of sign-ins at the last check
-	broken       bool              // the configuration read last cannot be served
-	notes        map[string]bool   // the notes that were reported
+	served       *mcpconfig.Config                // the configuration that is served
+	shown        atomic.Pointer[mcpconfig.Config] // the same, for other goroutines
+	files        followedFiles                    // the files that can change it
+	signInStates fileStates                       // the state of the file of sign-ins at the last check
+	broken       bool                             // the configuration read last cannot be served
+	notes        map[string]bool                  // the notes that were reported
 }
 
 // followedFiles finds changes of files. A change counts once two checks agree, because editors write a file in steps.
@@ -162,6 +164,7 @@ func hasTerminal(s show.Streams) bool {
 // begin records the configuration that is served from the start, and the time at which its reading began.
 func (w *follower) begin(c *mcpconfig.Config, began time.Time) {
 	w.served, w.notes = c, map[string]bool{}
+	w.shown.Store(c)
 	w.files.setRead(c.Watched, statFiles(c.Watched).withoutRecent(began))
 	w.signInStates = statFiles([]string{w.signIns.Path()}).withoutRecent(began)
 	for _, n := range c.Notes {
@@ -309,6 +312,7 @@ func (w *follower) apply(c *mcpconfig.Config, requested bool) {
 	changed, differs := describeChanges(w.served, c)
 	held := newlyHeld(w.served, c)
 	w.signIns.Hide(c.Servers()...)
+	w.shown.Store(c)                                // before the events of the servers, by which the page is read again
 	w.gateway.Reload(c.Servers(), w.flags.views(c)) // also if only their order changed
 	w.local.withdraw(c)
 	reported := w.reportNotes(c)

@@ -30,11 +30,13 @@ type serveFlags struct {
 	command.ConfigFlags
 	command.LedgerFlags
 	admission
+	replication
 	changes, addr, expose     string
 	transparent, tap, keyFile string
 	metrics, policy, audit    string
 	approvalExpire            time.Duration
 	noLedger, stdio, builtins bool
+	noPage                    bool
 	exact, noValidate, lazy   bool
 	listWait, drain, idle     time.Duration
 	memory                    int // in MiB
@@ -63,6 +65,7 @@ func New(s show.Streams) *cobra.Command {
 	f.ConfigFlags.Add(cmd)
 	f.LedgerFlags.Add(cmd)
 	f.admission.add(cmd)
+	f.replication.add(cmd)
 	cmd.Flags().BoolVar(&f.noLedger, "no-ledger", false, "do not use or write the ledger")
 	cmd.Flags().StringVar(&f.changes, "changes", string(interop.AcceptChanges), `POLICY  what to do with a tool that is
 		new or changed since its server was approved: accept (a warning), hold (hold it back until "indus mcp
@@ -87,6 +90,7 @@ func New(s show.Streams) *cobra.Command {
 		(default: "audit" of the configuration; without any, nothing is recorded)`)
 	cmd.Flags().DurationVar(&f.approvalExpire, "approval-expire", 0, `TIME  how long a call waits for the approval of
 		a person, and how long the approval is then valid (default: "approvals" of the configuration, or 10m)`)
+	cmd.Flags().BoolVar(&f.noPage, "no-page", false, "do not serve the page for operators at /")
 	cmd.Flags().StringVar(&f.keyFile, "key-file", "", `FILE  keys that encrypt data which clients hold (ids of sessions
 		and tasks, states of requests), one per line: the first encrypts, all decrypt; read again on SIGHUP, and
 		created if missing (default: indus/serve.keys beside the ledger)`)
@@ -158,6 +162,9 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 	if err := f.admission.check(cmd); err != nil {
 		return err
 	}
+	if err := f.replication.check(cmd); err != nil {
+		return err
+	}
 	if f.metrics != "" {
 		if _, err := telemetry.CheckAddress(f.metrics); err != nil {
 			return command.AsUsage(err)
@@ -205,23 +212,26 @@ What clients see:
 Server lifecycle and limits, where a server's own row has precedence:
   --lazy --idle --drain --memory --rate --changes --ledger --no-ledger --key-file --tap
 
+Several processes behind a load balancer:
+  --replica --peer --peer-key-file --peer-tls --ready-delay
+
 Policy, approval and audit:
   --policy --approval-expire --audit
 
 Telemetry, where the variables OTEL_* of OpenTelemetry select traces:
   --metrics
 
+The page for operators is at /, for whom "indus page" opens it, and for administrators:
+  --no-page
+
 A session:
   $ indus serve --mcp servers.json
   indus: serving at http://127.0.0.1:7332/mcp
-  indus: to connect a client:
-    claude mcp add --transport http indus http://127.0.0.1:7332/mcp
-    {"mcpServers":{"indus":{"type":"http","url":"http://127.0.0.1:7332/mcp"}}}
+  indus: to connect a client: indus connect CLIENT
   indus: everything: ready, 13 tools (MCP 2025-11-25, 361ms)
 
   A client that starts its servers itself:
-    claude mcp add indus -- indus serve --stdio --mcp /home/me/servers.json
-    {"mcpServers":{"indus":{"command":"indus","args":["serve","--stdio"]}}}
+  $ indus connect claude-desktop --stdio --mcp servers.json
 
 Exit codes:
   0    stopped by a signal, or by the end of stdin
@@ -296,6 +306,17 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		return err
 	}
 	defer clients.close()
+	hasPage := !f.stdio && !f.noPage
+	if hasPage {
+		rules.options.ApproveAt = cmp.Or(front.initial.URL, clients.local) + "/approvals"
+	}
+	one, peers, err := f.openReplica(s)
+	if err != nil {
+		return err
+	}
+	if peers != nil {
+		defer peers.Close()
+	}
 	signIns := signin.Open(s)
 	defer signIns.Close()
 	signIns.Hide(c.Servers()...)
@@ -306,10 +327,10 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 			interop.FleetOptions{Logger: logger, Lazy: f.lazy, Idle: f.idle, Endpoint: signIns.Endpoint}),
 		Host: host.Options{
 			Keys: keys, Logger: logger, Memory: interop.NewMemory(int64(f.memory) << 20), ListWait: zeroAsNone(f.listWait),
-			AllowedHosts: f.hosts, AllowedOrigins: f.origins, Exact: f.exact, Page: f.page,
+			AllowedHosts: f.hosts, AllowedOrigins: f.origins, Exact: f.exact, Page: f.page, Replica: one,
 		},
 		Local: local.registry, Expose: f.exposeFunc(f.expose), Views: f.views(c), Transparent: f.transparent,
-		Drain: zeroAsNone(f.drain), Control: rules.options,
+		Drain: zeroAsNone(f.drain), Control: rules.options, Peers: peers,
 	}
 	if front != nil {
 		options.Host.Authenticate, options.WellKnown = front.authenticate, http.HandlerFunc(front.wellKnown)
@@ -324,6 +345,11 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		options.Tap = recorder.record
 	}
 	var g *gateway.Gateway
+	var operators servedPage
+	if hasPage {
+		rules.options.Activity = gateway.NewActivity()
+		options.Site, options.Control = &operators, rules.options
+	}
 	signIns.Site = front.site(clients)
 	if signIns.Site != nil {
 		options.Pages = signIns.Site
@@ -344,6 +370,10 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		control: rules,
 	}
 	follow.begin(c, began)
+	if hasPage {
+		follow.openPage(&operators, clients, log, f.auditOf(c))
+		defer operators.site.Close()
+	}
 	defer inBackground(alive, func(background context.Context) {
 		if g.Attached().Wait(background) != nil || ctx.Err() != nil {
 			return
@@ -352,7 +382,12 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		defer log.alarm(g.Attached()).watch()()
 		follow.follow(background)
 	})()
-	err = clients.serve(ctx, g, front.needsToken(), s)
+	serving, stopDelay := f.delay(ctx, g, s)
+	defer stopDelay()
+	if hasPage {
+		defer context.AfterFunc(serving, operators.site.Close)()
+	}
+	err = clients.serve(serving, g, front.connectCommand(clients), s)
 	if errors.Is(err, context.DeadlineExceeded) {
 		if f.drain > 0 {
 			s.Reportf("calls in flight were given up after %v", f.drain)

@@ -23,6 +23,7 @@ type clientTransport struct {
 	// The fields below are set by listen, which runs last, after all flags and files are checked.
 	listener net.Listener
 	local    string // the scheme and host for programs of this machine
+	announce func() // reports the page for operators; nil: there is none
 }
 
 // transport returns the transport that the flags select.
@@ -80,12 +81,16 @@ func (t *clientTransport) name() string {
 }
 
 // serve blocks until ctx ends and the gateway has stopped, or until the client on stdin closes it. If calls were
-// aborted, the error is [context.DeadlineExceeded].
-func (t *clientTransport) serve(ctx context.Context, g *gateway.Gateway, token bool, s show.Streams) error {
+// aborted, the error is [context.DeadlineExceeded]. connect is the command that connects a client.
+func (t *clientTransport) serve(ctx context.Context, g *gateway.Gateway, connect string, s show.Streams) error {
 	if t.listener == nil {
-		return serveStdio(ctx, g, s)
+		return serveStdio(ctx, g, connect, s)
 	}
-	reportAddress(t.local+"/mcp", token, s)
+	s.Reportf("serving at %s/mcp", t.local)
+	s.Reportf("to connect a client: %s", connect)
+	if t.announce != nil {
+		t.announce()
+	}
 	return g.Run(ctx, t.listener)
 }
 
@@ -109,11 +114,9 @@ func (f *serveFlags) checkReach(t *clientTransport, token bool, s show.Streams) 
 }
 
 // serveStdio serves the one client on stdin and stdout.
-func serveStdio(ctx context.Context, g *gateway.Gateway, s show.Streams) error {
+func serveStdio(ctx context.Context, g *gateway.Gateway, connect string, s show.Streams) error {
 	if _, ok := show.Terminal(s.In); ok {
-		s.Reportf("serving on stdin and stdout, which a client is meant to hold; to connect one:\n" +
-			"  claude mcp add indus -- indus serve --stdio\n" +
-			`  {"mcpServers":{"indus":{"command":"indus","args":["serve","--stdio"]}}}`)
+		s.Reportf("serving on stdin and stdout, which a client is meant to hold; to connect one: %s", connect)
 	}
 	ended := make(chan error, 1)
 	unused := context.AfterFunc(ctx, func() { ended <- g.Stop() })
@@ -122,16 +125,4 @@ func serveStdio(ctx context.Context, g *gateway.Gateway, s show.Streams) error {
 		return err
 	}
 	return cmp.Or(<-ended, err)
-}
-
-// reportAddress reports the URL for clients, and whether they must send a token.
-func reportAddress(url string, token bool, s show.Streams) {
-	s.Reportf("serving at %s", url)
-	flag, headers := "", ""
-	if token {
-		flag = ` --header "Authorization: Bearer ${` + tokenVariable + `}"`
-		headers = `,"headers":{"Authorization":"Bearer ${` + tokenVariable + `}"}`
-	}
-	s.Reportf("to connect a client:\n  claude mcp add --transport http indus %s%s\n"+
-		`  {"mcpServers":{"indus":{"type":"http","url":"%s"%s}}}`, url, flag, url, headers)
 }

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -344,7 +342,7 @@ func (f *importFlags) winningFiles(client string) map[string]string {
 
 // filesOf returns the files of a client that the flags select.
 func (f *importFlags) filesOf(c mcpconfig.Client) []string {
-	project, user := clientFiles(c)
+	project, user := c.SplitFiles(dryOptions())
 	switch {
 	case f.file != "":
 		return c.Files(dryOptions())
@@ -352,19 +350,6 @@ func (f *importFlags) filesOf(c mcpconfig.Client) []string {
 		return project
 	}
 	return user
-}
-
-// clientFiles splits a client's files into project and user files. Project files have other paths in another directory.
-func clientFiles(c mcpconfig.Client) (project, user []string) {
-	elsewhere := c.Files(&mcpconfig.Options{Dir: "elsewhere"})
-	for _, file := range c.Files(dryOptions()) {
-		if slices.Contains(elsewhere, file) {
-			user = append(user, file)
-		} else {
-			project = append(project, file)
-		}
-	}
-	return project, user
 }
 
 // add adds the servers of a file. Of servers with one name, the winner's stays, or else the first.
@@ -491,17 +476,8 @@ func (f *importFlags) report(x *importResult, source string, s show.Streams) err
 	return nil
 }
 
-// existingFile returns the first existing file, or else the first file. Files with another base name than the first are
-// read only, so it skips them.
-func existingFile(files []string) string {
-	stem := func(file string) string {
-		name := strings.TrimPrefix(filepath.Base(file), ".")
-		return strings.TrimSuffix(name, filepath.Ext(name))
+func reportNotes(notes []mcpconfig.Note, s show.Streams) {
+	for _, n := range notes {
+		s.Reportf("%s", n)
 	}
-	for _, file := range files {
-		if _, err := os.Stat(file); err == nil && stem(file) == stem(files[0]) {
-			return file
-		}
-	}
-	return files[0]
 }

@@ -16,8 +16,8 @@ import (
 // Commands returns the commands about configured servers.
 func Commands(s show.Streams) []*cobra.Command {
 	return []*cobra.Command{
-		newLs(s), newAdd(s), newRemove(s), newEnable(s), newDisable(s), newGet(s), newApprove(s), newImport(s), newExport(s),
-		newLogin(s), newLogout(s),
+		newLs(s), newAdd(s), newRemove(s), newEnable(s), newDisable(s), newGet(s), newApprove(s), newImport(s), newLogin(s),
+		newLogout(s),
 	}
 }
 

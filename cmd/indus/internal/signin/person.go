@@ -30,12 +30,12 @@ func (t *Tokens) SignIn(
 ) error {
 	address, ok := Address(s)
 	if !ok {
-		return errors.New("it has no sign-in")
+		return errNoSignIn
 	}
 	if t.store == nil {
-		return errors.New("there is no home directory to keep the sign-in in; set HOME or XDG_STATE_HOME")
+		return errNoStore
 	}
-	c, err := t.newClient(s, asking.interaction(s, out))
+	c, err := t.newClient(s, asking.interaction(s, out), t.Site)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (a *Asking) interaction(s interop.Server, streams show.Streams) oauth.Inter
 		if u, err := url.Parse(authorize); err == nil {
 			host = u.Host
 		}
-		if err := openBrowser(authorize); err != nil {
+		if err := OpenBrowser(authorize); err != nil {
 			streams.Reportf(
 				"%s: no browser can be opened here (%v); open this address on this machine, or end this and use --no-browser:",
 				s.ID, err)
@@ -99,8 +99,8 @@ func (a *Asking) line(ctx context.Context, out show.Streams) (string, error) {
 	}
 }
 
-// openBrowser opens an address with $BROWSER, where %s stands for the address, or else with the command of the system.
-func openBrowser(address string) error {
+// OpenBrowser opens an address with $BROWSER, where %s stands for the address, or else with the command of the system.
+func OpenBrowser(address string) error {
 	command := []string{"xdg-open"}
 	switch runtime.GOOS {
 	case "darwin":

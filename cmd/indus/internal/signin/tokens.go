@@ -51,8 +51,14 @@ type Tokens struct {
 // serverClient is the OAuth client of one server in one configuration.
 type serverClient struct {
 	server interop.Server
+	site   *oauth.Site
 	*oauth.Client
 }
+
+var (
+	errNoSignIn = errors.New("it has no sign-in")
+	errNoStore  = errors.New("there is no home directory to keep the sign-in in; set HOME or XDG_STATE_HOME")
+)
 
 // Open returns the tokens of the user. The store is read when it is first needed.
 func Open(s show.Streams) *Tokens {
@@ -172,29 +178,33 @@ func Address(s interop.Server) (string, bool) {
 func accountOf(s interop.Server) string { return cmp.Or(s.OAuth.Account, s.ID) }
 
 // client returns the client of a server in its present configuration.
-func (t *Tokens) client(s interop.Server) (*oauth.Client, error) {
+func (t *Tokens) client(s interop.Server) (*oauth.Client, error) { return t.clientWith(s, t.Site) }
+
+// clientWith returns the client of a server that begins sign-ins at a site. If site is nil, they use a port of this
+// machine.
+func (t *Tokens) clientWith(s interop.Server, site *oauth.Site) (*oauth.Client, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.clients {
-		if c.server.ID == s.ID && c.server.OAuth.Equal(s.OAuth) && c.server.TLS == s.TLS {
+		if c.server.ID == s.ID && c.server.OAuth.Equal(s.OAuth) && c.server.TLS == s.TLS && c.site == site {
 			return c.Client, nil
 		}
 	}
-	c, err := t.newClient(s, nil)
+	c, err := t.newClient(s, nil, site)
 	if err != nil {
 		return nil, err
 	}
-	t.clients = append(t.clients, &serverClient{interop.Server{ID: s.ID, OAuth: s.OAuth, TLS: s.TLS}, c})
+	t.clients = append(t.clients, &serverClient{interop.Server{ID: s.ID, OAuth: s.OAuth, TLS: s.TLS}, site, c})
 	return c, nil
 }
 
 // newClient returns a client that interacts with a person through ask. If ask is nil, it never does.
-func (t *Tokens) newClient(s interop.Server, ask oauth.Interaction) (*oauth.Client, error) {
+func (t *Tokens) newClient(s interop.Server, ask oauth.Interaction, site *oauth.Site) (*oauth.Client, error) {
 	o := &oauth.Options{
 		Interact: ask, Grant: oauth.Grant(s.OAuth.Grant), ClientID: s.OAuth.ClientID, Issuer: s.OAuth.Issuer,
 		ClientSecret:     s.OAuth.ClientSecret,
 		MetadataDocument: s.OAuth.ClientMetadataURL, Scopes: s.OAuth.Scopes, Logger: t.logger, Redirect: s.OAuth.RedirectURI,
-		Site: t.Site, Key: s.OAuth.PrivateKey, KeyID: s.OAuth.PrivateKeyID, Account: accountOf(s),
+		Site: site, Key: s.OAuth.PrivateKey, KeyID: s.OAuth.PrivateKeyID, Account: accountOf(s),
 	}
 	if o.Grant == oauth.TokenExchange {
 		o.Exchange = exchange(s.OAuth)
@@ -241,7 +251,7 @@ func (t *Tokens) Elicit(
 ) (address string, err error) {
 	address, ok := Address(s)
 	if !ok {
-		return "", errors.New("this server has no sign-in")
+		return "", errNoSignIn
 	}
 	c, err := t.client(s)
 	if err != nil {
@@ -251,6 +261,24 @@ func (t *Tokens) Elicit(
 		return "", c.AwaitSignIn(ctx, address, principal)
 	}
 	return c.SignInAddress(ctx, address, principal)
+}
+
+// Begin begins a sign-in of the local user, and returns the address to open in a browser on this machine. The redirect
+// goes to a port of this machine, also if callers sign in at a site. The sign-in goes on until the user has signed in,
+// for at most ten minutes.
+func (t *Tokens) Begin(ctx context.Context, s interop.Server) (address string, err error) {
+	address, ok := Address(s)
+	switch {
+	case !ok:
+		return "", errNoSignIn
+	case t.store == nil:
+		return "", errNoStore
+	}
+	c, err := t.clientWith(s, nil)
+	if err != nil {
+		return "", err
+	}
+	return c.SignInAddress(ctx, address, "")
 }
 
 // Reread loads changes that other processes made in the store.

@@ -233,22 +233,6 @@ func writeResult(s show.Streams, r *toolbox.Result) error {
 	return nil
 }
 
-// contentBlock holds the known members of MCP content blocks.
-type contentBlock struct {
-	Type     string  `json:"type"`
-	Text     *string `json:"text"`
-	Data     string  `json:"data"`
-	MimeType string  `json:"mimeType"`
-	URI      string  `json:"uri"`
-	Name     string  `json:"name"`
-	Resource struct {
-		URI      string  `json:"uri"`
-		MimeType string  `json:"mimeType"`
-		Text     *string `json:"text"`
-		Blob     string  `json:"blob"`
-	} `json:"resource"`
-}
-
 // blockText returns a block as text. A block of unknown type is returned as JSON.
 func blockText(b toolbox.Block) string {
 	switch {
@@ -257,41 +241,12 @@ func blockText(b toolbox.Block) string {
 	case b.JSON != nil:
 		return show.IndentJSON(b.JSON)
 	}
-	var known contentBlock
+	var known show.ContentBlock
 	if json.Unmarshal(b.Wire.JSON, &known) != nil {
 		return show.IndentJSON(b.Wire.JSON)
 	}
-	switch r := known.Resource; known.Type {
-	case "text":
-		if known.Text != nil {
-			return *known.Text
-		}
-	case "image", "audio":
-		return blockLabel(known.Type, known.MimeType, decodedSize(known.Data))
-	case "resource_link":
-		return blockLabel("link", known.Name, known.URI)
-	case "resource":
-		if r.Text != nil {
-			return blockLabel("resource", r.URI) + "\n" + *r.Text
-		}
-		return blockLabel("resource", r.URI, r.MimeType, decodedSize(r.Blob))
+	if text, ok := known.Describe(); ok {
+		return text
 	}
 	return show.IndentJSON(b.Wire.JSON)
-}
-
-// blockLabel returns the text in place of a block that a terminal cannot show.
-func blockLabel(words ...string) string {
-	return show.Clean("[" + strings.Join(show.Where(words, func(w string) bool { return w != "" }), " ") + "]")
-}
-
-// decodedSize returns the decoded size of the base64 text s as a text.
-func decodedSize(s string) string {
-	n := len(strings.TrimRight(s, "=")) * 3 / 4
-	switch {
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	case n >= 1<<10:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	}
-	return show.Count(n, "byte")
 }

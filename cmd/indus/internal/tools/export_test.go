@@ -6,9 +6,6 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 )
 
-// DecodedSize exports decodedSize.
-var DecodedSize = decodedSize
-
 // ToolList returns the rows in a file of tools.
 func ToolList(raw []byte) ([]string, error) {
 	l, err := readToolList("f.json", raw)

@@ -174,7 +174,7 @@ func writeMessages(s show.Streams, result json.RawMessage) error {
 	for _, m := range got.Messages {
 		var b strings.Builder
 		if len(got.Messages) > 1 || m.Role != "user" {
-			b.WriteString(blockLabel(m.Role) + "\n")
+			b.WriteString(show.MediaLabel(m.Role) + "\n")
 		}
 		b.WriteString(blockText(toolbox.Block{Wire: toolbox.Wire{JSON: m.Content}}))
 		if err := s.WriteText(b.String()); err != nil {

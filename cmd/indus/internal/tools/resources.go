@@ -129,7 +129,7 @@ func (f *readFlags) read(ctx context.Context, args []string, s show.Streams) err
 			all = append(all, *c.Text...)
 		case person:
 			s.Reportf("it is binary: a pipe takes it, or -o FILE")
-			err = s.WriteText(blockLabel("resource", c.URI, c.MimeType, decodedSize(c.Blob)))
+			err = s.WriteText(show.MediaLabel("resource", c.URI, c.MimeType, show.DecodedSize(c.Blob)))
 		default:
 			var bytes []byte
 			if bytes, err = base64.StdEncoding.DecodeString(c.Blob); err != nil {

@@ -1,17 +1,17 @@
-package policies
+package describe
 
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/indusagi/indus/policy"
 )
 
-// query is a request in the words of the command line and of expectations.
-type query struct {
+// Query is a request to a policy in the words of the command line, of expectations and of the page.
+type Query struct {
 	As      string          `json:"as"`
 	Groups  []string        `json:"groups"`
 	Action  policy.Action   `json:"action"`
@@ -33,8 +33,8 @@ var kinds = map[policy.Action][]policy.Kind{
 	policy.Ask: {policy.Server}, policy.Administer: {policy.Server},
 }
 
-// request returns the request.
-func (q *query) request() (*policy.Request, error) {
+// Request returns the request.
+func (q *Query) Request() (*policy.Request, error) {
 	if q.Action == "" {
 		q.Action = policy.Call
 	}
@@ -72,7 +72,7 @@ func principalOf(id string) string {
 }
 
 // item reads SERVER/NAME, SERVER__NAME, SERVER/URI, SERVER, or @VIEW.
-func (q *query) item(kind policy.Kind) (policy.Item, error) {
+func (q *Query) item(kind policy.Kind) (policy.Item, error) {
 	item := policy.Item{Kind: kind, Changed: q.Changed}
 	slash, low := strings.Index(q.Item, "/"), strings.Index(q.Item, "__")
 	switch {
@@ -105,8 +105,8 @@ func (q *query) item(kind policy.Kind) (policy.Item, error) {
 	return item, nil
 }
 
-// verdictOf returns a verdict as a word: allow, deny or approve.
-func verdictOf(v policy.Verdict) string {
+// Verdict returns a verdict as a word: allow, deny or approve.
+func Verdict(v policy.Verdict) string {
 	switch {
 	case !v.Allowed:
 		return "deny"
@@ -116,11 +116,56 @@ func verdictOf(v policy.Verdict) string {
 	return "allow"
 }
 
-// idsOf returns the ids of rules.
-func idsOf(rules []policy.Rule) []string {
-	ids := make([]string, len(rules))
-	for i, r := range rules {
-		ids[i] = r.ID
+var approvers = map[policy.Approval]string{
+	policy.CallerApproves: "an approval by the caller",
+	policy.OtherApproves:  "an approval by another person",
+	policy.EitherApproves: "an approval by the caller or another person",
+}
+
+// Explained returns the lines of an explanation for a person. The first is the verdict. Lines that begin with spaces
+// belong to the line before.
+func Explained(e policy.Explanation, r *policy.Request) (lines []string) {
+	anyArguments := r.AnyArguments && (r.Action == policy.Call || r.Action == policy.Get)
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	add("%s", Verdict(e.Verdict))
+	if e.Allowed && anyArguments {
+		add("with some arguments")
 	}
-	return slices.Compact(ids)
+	if e.Approve != policy.NoApproval {
+		add("%s", approvers[e.Approve])
+	}
+	for _, rate := range e.Rates {
+		add("at most %d calls per %s (%s)", rate.Calls, rate.Per, rate.Policy)
+	}
+	switch {
+	case e.Audit.Result:
+		add("the audit record has the arguments and the result")
+	case e.Audit.Arguments:
+		add("the audit record has the arguments")
+	}
+	for _, r := range e.Rules {
+		add("%s %s", r.Effect, PlaceOf(r))
+	}
+	if !e.Allowed && len(e.Rules) == 0 {
+		add("no permit applies")
+	}
+	for _, problem := range e.Problems {
+		add("problem: %s", problem)
+	}
+	for _, near := range e.Near {
+		add("%s %s would apply, but:", near.Effect, PlaceOf(near.Rule))
+		for _, missing := range near.Missing {
+			add("  %s", missing)
+		}
+	}
+	return lines
+}
+
+// PlaceOf returns the place of a rule, and its id if it has its own.
+func PlaceOf(r policy.Rule) string {
+	place := r.File + ":" + strconv.Itoa(r.Line)
+	if r.ID == place {
+		return place
+	}
+	return place + " (" + r.ID + ")"
 }

@@ -1,0 +1,281 @@
+package connect
+
+import (
+	"context"
+	"math"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/spf13/cobra"
+)
+
+// gatewayURL is the default URL of indus serve.
+const gatewayURL = "http://127.0.0.1:7332/mcp"
+
+type connectFlags struct {
+	command.ConfigFlags
+	url, view                         string
+	stdio, project, key, all          bool
+	print, revert, yes, force, asJSON bool
+	chosen                            func(flag string) bool // reports whether a flag is given
+	keyViews                          []string               // the resolved --view
+}
+
+// New returns the command connect.
+func New(s show.Streams) *cobra.Command {
+	var f connectFlags
+	cmd := command.New(s, f.run, cobra.Command{
+		Use: "connect [CLIENT]", Short: "Connect another MCP client to indus", Long: connectHelp,
+		SuggestFor:        []string{"export", "install", "link"},
+		Args:              command.AtMost(1, "CLIENT"),
+		ValidArgsFunction: command.Complete(1, func(context.Context) []string { return clientNames() }),
+	})
+	f.chosen = cmd.Flags().Changed
+	cmd.Flags().StringVar(&f.view, "view", "", "NAME  a server, or a view in the configuration (default: all servers)")
+	cmd.Flags().StringVar(&f.url, "url", "",
+		"URL  the URL of indus serve (default: publicUrl of the configuration, or "+gatewayURL+")")
+	cmd.Flags().BoolVar(&f.stdio, "stdio", false, "the client starts indus serve --stdio itself")
+	cmd.Flags().BoolVar(&f.key, "key", false, `create a key for the client (default: if "auth" of the configuration
+		has keys, and no authorization server)`)
+	cmd.Flags().BoolVar(&f.project, "project", false, "write the client's file in this directory, not the user's own")
+	cmd.Flags().BoolVar(&f.all, "all", false, `connect every client that has servers, and remove the servers from
+		it that indus has`)
+	cmd.Flags().BoolVar(&f.print, "print", false, "print the entry, the command line and the link, and write nothing")
+	cmd.Flags().BoolVar(&f.revert, "revert", false, "undo the last connection of the client, or with --all of all")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "write without asking")
+	cmd.Flags().BoolVar(&f.force, "force", false, `replace a server of the same name; with --revert, remove only the
+		entry from a file that has changed since`)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array: the clients, the changes, or the ways of --print")
+	f.Add(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("view", command.Complete(math.MaxInt, func(ctx context.Context) []string {
+		views, ids, _ := f.views(ctx)
+		return append(views, ids...)
+	}))
+	return cmd
+}
+
+const connectHelp = `Give another MCP client one entry: indus, with all servers or with a view. The entry is
+the URL of "indus serve". It goes into the client's own file in the client's format, and
+the rest of the file stays as it is, with its comments. The difference is shown first, and
+is written after a yes. --revert restores the file, byte for byte.
+
+Without CLIENT, it lists the clients on this machine and whether they are connected.
+With --all, every client that has servers gets the entry, and loses the servers that indus
+has. First import them: indus mcp import all --write.
+
+If clients of "indus serve" authenticate by keys, the client gets a key of its own. The key
+is in the client's file, which only the user can read then. In a project's file, and if
+$INDUS_TOKEN is set, the entry names that variable instead.
+
+Usage:
+  indus connect [FLAG]...
+  indus connect CLIENT|--all [FLAG]...
+
+Flags:
+  --*
+
+A session:
+  $ indus connect cursor
+  --- /home/me/.cursor/mcp.json
+  +++ /home/me/.cursor/mcp.json
+  +    "indus": {"url": "http://127.0.0.1:7332/mcp"}
+  write it? [y/N] y
+  indus: connected cursor: restart it; "indus connect cursor --revert" undoes it
+  $ indus connect vscode --print --view dev
+  $ indus connect --all
+  $ indus connect --all --revert
+
+Exit codes:
+  0    ok
+  1    the file changed at the same moment: try again; or no yes was given
+  2    usage: flags, files, no such CLIENT or view, and a file that changed since
+  130  interrupted`
+
+func clientNames() []string {
+	return show.Names(mcpconfig.Clients(), func(c mcpconfig.Client) string { return c.Name })
+}
+
+func (f *connectFlags) run(ctx context.Context, args []string, s show.Streams) error {
+	if err := f.check(args); err != nil {
+		return err
+	}
+	if len(args) == 0 && !f.all {
+		return f.list(s)
+	}
+	clients := mcpconfig.Clients()
+	if !f.all {
+		clients = show.Where(clients, func(c mcpconfig.Client) bool { return c.Name == args[0] })
+		if len(clients) == 0 {
+			return command.Usagef("no client %q%s; known are %s", args[0], command.DidYouMean(args[0], clientNames()),
+				strings.Join(clientNames(), ", "))
+		}
+	}
+	if f.revert {
+		return f.undo(ctx, clients, s)
+	}
+	e, err := f.entry(ctx, clients, s)
+	switch {
+	case err != nil:
+		return err
+	case f.print:
+		return f.printWay(wayOf(clients[0], e), s)
+	}
+	return f.write(ctx, clients, e, s)
+}
+
+// check refuses flags that exclude each other.
+func (f *connectFlags) check(args []string) error {
+	named := len(args) > 0
+	if !named && !f.all {
+		for _, flag := range []string{
+			"view", "url", "stdio", "key", "project", "print", "revert", "yes", "force", "mcp",
+		} {
+			if f.chosen(flag) {
+				return command.Usagef("--%s needs a CLIENT, or --all", flag)
+			}
+		}
+	}
+	switch {
+	case named && f.all:
+		return command.Usagef("--all connects all clients: leave out %q", args[0])
+	case f.all && (f.print || f.project || f.view != "" || f.stdio):
+		return command.Usagef("--all writes the users' own files for all servers: leave out --print, --project, --view and " +
+			"--stdio, or name a CLIENT")
+	case f.revert && f.print:
+		return command.Usagef("--revert and --print exclude each other")
+	case f.stdio && (f.url != "" || f.view != "" || f.key):
+		return command.Usagef("--stdio has no URL: leave out --url, --view and --key")
+	case f.key && (f.project || f.print):
+		return command.Usagef("--key is for the user's own file: create the key with indus key add, and set $%s to it",
+			TokenVariable)
+	case f.Trust:
+		return command.Usagef("--trust is not for connect: approve the servers with indus mcp approve")
+	}
+	return nil
+}
+
+// entry returns the entry for the flags. If it needs a key that is created later, its Bearer is newKey.
+func (f *connectFlags) entry(
+	ctx context.Context, clients []mcpconfig.Client, s show.Streams,
+) (e mcpconfig.Entry, err error) {
+	_, _, err = mcpconfig.Export(clients[0].Name, mcpconfig.Entry{ID: "indus", URL: gatewayURL}, nil)
+	if f.stdio || err != nil && clients[0].Writes && !f.chosen("url") && f.view == "" && !f.all {
+		if !f.stdio {
+			s.Reportf("%s starts commands only: it starts indus serve --stdio itself", clients[0].Title)
+		}
+		return f.commandEntry()
+	}
+	c, err := f.ReadDry(ctx)
+	if err != nil {
+		return e, err
+	}
+	address := gatewayURL
+	if c.Auth != nil && c.Auth.URL != "" {
+		address = strings.TrimSuffix(c.Auth.URL, "/") + "/mcp"
+	}
+	if f.url != "" {
+		address = f.url
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return e, command.Usagef("--url %q: write the URL that indus serve reports, such as %s", address, gatewayURL)
+	}
+	view := ""
+	if f.view != "" {
+		if view, err = f.viewPath(ctx); err != nil {
+			return e, err
+		}
+		f.keyViews = []string{view}
+	}
+	if e, err = NewEntry(u.String(), view); err != nil {
+		return e, command.AsUsage(err)
+	}
+	e.Replace = f.force
+	needsKey := f.key || c.Auth != nil && slices.Contains(c.Auth.Methods, "keys") && len(c.Auth.Issuers) == 0 &&
+		c.Auth.Introspection == nil
+	switch {
+	case f.key, needsKey && !f.print && !f.project && os.Getenv(TokenVariable) == "":
+		e.Bearer = newKey
+	case needsKey || os.Getenv(TokenVariable) != "":
+		e.Token = TokenVariable
+	}
+	if needsKey && e.Token != "" && os.Getenv(TokenVariable) == "" {
+		s.Reportf("the client takes its key from $%s: indus key add creates a key", TokenVariable)
+	}
+	return e, nil
+}
+
+// commandEntry returns the entry of indus as a command that the client starts.
+func (f *connectFlags) commandEntry() (mcpconfig.Entry, error) {
+	e := mcpconfig.Entry{ID: "indus", Command: "indus", Args: []string{"serve", "--stdio"}, Replace: f.force}
+	if !f.project { // a graphical client may have a minimal PATH
+		program, err := os.Executable()
+		if err != nil {
+			return e, err
+		}
+		e.Command = program
+	}
+	for _, path := range f.Paths {
+		full, err := filepath.Abs(path)
+		if err == nil {
+			_, err = os.Stat(full)
+		}
+		if err != nil {
+			return e, command.AsUsage(err)
+		}
+		e.Args = append(e.Args, "--mcp", full)
+	}
+	return e, nil
+}
+
+// viewPath returns the path of the view below /mcp. A view wins over a server of the same name. "@NAME" means a view.
+func (f *connectFlags) viewPath(ctx context.Context) (string, error) {
+	views, ids, err := f.views(ctx)
+	if err != nil {
+		return "", err
+	}
+	name, isView := strings.CutPrefix(f.view, "@")
+	switch {
+	case slices.Contains(views, name):
+		return "@" + name, nil
+	case !isView && slices.Contains(ids, name):
+		return name, nil
+	}
+	return "", command.Usagef("no view and no server %q is configured%s", f.view,
+		command.DidYouMean(name, append(views, ids...)))
+}
+
+// views returns the names of the configured views, and the ids of the servers. Each server is a view too.
+func (f *connectFlags) views(ctx context.Context) (names, servers []string, err error) {
+	c, err := f.ReadDry(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return show.Names(c.Views, func(v mcpconfig.View) string { return v.Name }), command.IDs(c.Servers()), nil
+}
+
+// printWay prints the ways to connect a client. The entry is on stdout, and the other ways are messages.
+func (f *connectFlags) printWay(w Way, s show.Streams) error {
+	if f.asJSON {
+		return s.WriteIndented([]Way{w})
+	}
+	if w.Text == "" {
+		return command.Usagef("%s", strings.Join(w.Notes, "; "))
+	}
+	for _, n := range w.Notes {
+		s.Reportf("%s", n)
+	}
+	if w.Line != "" {
+		s.Reportf("or run: %s", w.Line)
+	}
+	if w.Link != "" {
+		s.Reportf("or open: %s", w.Link)
+	}
+	return s.WriteText(w.Text)
+}

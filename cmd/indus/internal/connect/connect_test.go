@@ -1,0 +1,370 @@
+package connect_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/pelletier/go-toml/v2"
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/tailscale/hujson"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/indusagi/indus/cmd/indus/internal/connect"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/mcpconfig"
+)
+
+// TestWays checks that the links hold the entry that the files have, and that words from outside stay words.
+func TestWays(t *testing.T) {
+	e, err := connect.NewEntry("http://127.0.0.1:7332/mcp", "a b'; rm")
+	if err != nil || e.ID != "indus-a b'; rm" || e.URL != "http://127.0.0.1:7332/mcp/a%20b%27%3B%20rm" {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	e.Bearer = "indus_abc.def"
+	links := map[string]string{}
+	for _, w := range connect.Ways(e) {
+		if (w.Text == "") != (w.Client == "claude-desktop" || w.Client == "indusagi") || w.Text == "" && w.Notes == nil {
+			t.Errorf("%+v", w)
+		}
+		if w.Text != "" && !strings.Contains(w.Text, "Bearer indus_abc.def") {
+			t.Errorf("%s has no key: %s", w.Client, w.Text)
+		}
+		if w.Line != "" && !strings.Contains(w.Line, `'indus-a b'\''; rm'`) && !strings.Contains(w.Line, `indus-a b'\''; rm`) {
+			t.Errorf("%s: %s", w.Client, w.Line)
+		}
+		links[w.Client] = w.Link
+	}
+	want := map[string]any{"url": e.URL, "headers": map[string]any{"Authorization": "Bearer indus_abc.def"}}
+	for _, client := range []string{"cursor", "lmstudio"} {
+		u, err := url.Parse(links[client])
+		if err != nil {
+			t.Fatal(err)
+		}
+		config, err := base64.StdEncoding.DecodeString(u.Query().Get("config"))
+		if got := decoded(t, config); err != nil || u.Query().Get("name") != e.ID || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, %v", client, got, err)
+		}
+	}
+	want["name"], want["type"] = e.ID, "http"
+	_, query, _ := strings.Cut(links["vscode"], "vscode:mcp/install?")
+	config, err := url.PathUnescape(query)
+	if got := decoded(t, []byte(config)); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("vscode: %v, %v", got, err)
+	}
+}
+
+func decoded(t *testing.T, text []byte) (v map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal(text, &v); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return v
+}
+
+// place is a home and a project of their own.
+type place struct {
+	t             *testing.T
+	home, project string
+}
+
+func newPlace(t *testing.T) place {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("the paths in testdata are those of Linux")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := place{t, filepath.Join(dir, "home"), filepath.Join(dir, "project")}
+	for _, dir := range []string{p.home, p.project} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, value := range map[string]string{
+		"HOME": p.home, "XDG_CONFIG_HOME": filepath.Join(p.home, ".config"),
+		"XDG_STATE_HOME": filepath.Join(p.home, ".local", "state"), "CLAUDE_CONFIG_DIR": "", "CODEX_HOME": "",
+		"COPILOT_HOME": "", "OPENCODE_CONFIG": "", "INDUS_TOKEN": "",
+	} {
+		t.Setenv(name, value)
+	}
+	t.Chdir(p.project)
+	return p
+}
+
+// run runs indus connect, and returns its messages.
+func (p place) run(args ...string) (string, error) {
+	p.t.Helper()
+	var out, messages bytes.Buffer
+	cmd := connect.New(show.New(strings.NewReader(""), &out, &messages))
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(args)
+	err := cmd.ExecuteContext(context.Background())
+	return out.String() + messages.String(), err
+}
+
+func (p place) write(path string, text []byte, mode fs.FileMode) {
+	p.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// documented returns the files after the documentation of the vendors.
+func documented(t *testing.T) []txtar.File {
+	t.Helper()
+	a, err := txtar.ParseFile("testdata/documented.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.Files
+}
+
+// TestEveryClient connects each client that has a file. The other parts of the file stay, and the entry has only members
+// that the vendor's documentation has, with the same values. The undo restores the bytes and the mode.
+func TestEveryClient(t *testing.T) {
+	left := map[string]bool{}
+	for _, c := range mcpconfig.Clients() {
+		left[c.Name] = true
+	}
+	for _, f := range documented(t) {
+		client, path, _ := strings.Cut(f.Name, "/")
+		delete(left, client)
+		t.Run(client, func(t *testing.T) {
+			p := newPlace(t)
+			path := filepath.Join(filepath.Dir(p.home), filepath.FromSlash(path))
+			p.write(path, f.Data, 0o640)
+			args := []string{client, "--url", "https://example.com/mcp"}
+			if client == "claude-desktop" {
+				args = []string{client}
+			}
+			if strings.HasPrefix(path, p.project) {
+				args = append(args, "--project")
+			}
+			t.Setenv("INDUS_TOKEN", "in-the-environment")
+			if said, err := p.run(append(args, "--yes")...); err != nil {
+				t.Fatal(err, said)
+			}
+			after := read(t, path)
+			rows, before := rowsOf(t, path, after), rowsOf(t, path, string(f.Data))
+			got, _ := rows["indus"].(map[string]any)
+			want, _ := rows["documented"].(map[string]any)
+			if client == "claude-desktop" {
+				want["command"], want["args"] = got["command"], []any{"serve", "--stdio"}
+			}
+			if got == nil || want == nil {
+				t.Fatalf("the entry is missing:\n%s", after)
+			}
+			for name, value := range got {
+				isName := name == "name" && value == "indus" // in Continue and Goose
+				if !isName && !reflect.DeepEqual(value, want[name]) {
+					t.Errorf("%s is %v, and %v in the documentation", name, value, want[name])
+				}
+			}
+			delete(rows, "indus")
+			if client != "claude-desktop" {
+				if diff := cmp.Diff(before, rows); diff != "" {
+					t.Errorf("-before +after:\n%s", diff)
+				}
+			}
+			for line := range strings.Lines(string(f.Data)) {
+				if bare := strings.TrimRight(line, "\n,"); !strings.Contains(after, bare) {
+					t.Errorf("the line %q is gone", line)
+				}
+			}
+			revert := append([]string{client, "--revert", "--yes"}, args[len(args):]...)
+			if strings.HasPrefix(path, p.project) {
+				revert = append(revert, "--project")
+			}
+			if said, err := p.run(revert...); err != nil {
+				t.Fatal(err, said)
+			}
+			if diff := cmp.Diff(string(f.Data), read(t, path)); diff != "" {
+				t.Errorf("-before +reverted:\n%s", diff)
+			}
+			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+				t.Errorf("%v, %v", info, err)
+			}
+		})
+	}
+	if diff := cmp.Diff(map[string]bool{"indus-agents": true, "indusagi": true}, left); diff != "" {
+		t.Errorf("clients without a file here: -want +got:\n%s", diff)
+	}
+}
+
+// rowsOf reads the servers of a file with a parser of its own.
+func rowsOf(t *testing.T, path, text string) map[string]any {
+	t.Helper()
+	file := map[string]any{}
+	var err error
+	switch filepath.Ext(path) {
+	case ".toml":
+		err = toml.Unmarshal([]byte(text), &file)
+	case ".yaml", ".yml":
+		err = yaml.Unmarshal([]byte(text), &file)
+	default:
+		var plain []byte
+		if plain, err = hujson.Standardize([]byte(text)); err == nil {
+			err = json.Unmarshal(plain, &file)
+		}
+	}
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", path, err, text)
+	}
+	for _, key := range []string{
+		"mcpServers", "servers", "mcp", "mcp_servers", "extensions", "context_servers", "amp.mcpServers",
+	} {
+		switch servers := file[key].(type) {
+		case map[string]any:
+			return servers
+		case []any:
+			out := map[string]any{}
+			for _, s := range servers {
+				row := s.(map[string]any)
+				out[fmt.Sprint(row["name"])] = row
+			}
+			return out
+		}
+	}
+	return file
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestRevertRestoresTheBytes connects clients whose files are the vectors of the importer, the hostile ones too, with
+// random line ends, marks, blanks and modes. If connect refuses a file, the file stays as it is. Otherwise the undo
+// restores its bytes. INDUS_SEED sets the printed seed.
+func TestRevertRestoresTheBytes(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("INDUS_SEED"); s != "" {
+		if _, err := fmt.Sscan(s, &seed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("INDUS_SEED=%d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	vectors := map[string][][]byte{} // by the syntax
+	names, err := filepath.Glob("../../../../mcpconfig/testdata/import/*.txtar")
+	if err != nil || len(names) < 30 {
+		t.Fatal(err, names)
+	}
+	for _, name := range names {
+		a, err := txtar.ParseFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range a.Files {
+			if f.Name != "want" {
+				vectors[syntaxOf(f.Name)] = append(vectors[syntaxOf(f.Name)], f.Data)
+			}
+		}
+	}
+	p := newPlace(t)
+	reverted := 0
+	for _, c := range mcpconfig.Clients() {
+		_, files := c.SplitFiles(nil)
+		if len(files) == 0 || !c.Writes {
+			continue
+		}
+		all := vectors[syntaxOf(files[0])]
+		for range 4 {
+			text := disturbed(r, all[r.IntN(len(all))])
+			mode := []fs.FileMode{0o600, 0o644, 0o660}[r.IntN(3)]
+			p.write(files[0], text, mode)
+			args := []string{c.Name, "--yes", "--url", "http://127.0.0.1:1/mcp", "--key"}
+			if c.Name == "claude-desktop" {
+				args = []string{c.Name, "--yes"}
+			}
+			said, err := p.run(args...)
+			connections := 0
+			if err == nil && !strings.Contains(said, "has it already") {
+				connections++
+			}
+			if err == nil && r.IntN(2) == 0 { // two connections are undone one after the other
+				said, err := p.run(c.Name, "--stdio", "--force", "--yes", "--mcp", p.project)
+				if err != nil {
+					t.Fatal(c.Name, err, said)
+				}
+				connections++
+			}
+			for range connections {
+				reverted++
+				if said, err := p.run(c.Name, "--revert", "--yes"); err != nil {
+					t.Fatal(c.Name, err, said)
+				}
+			}
+			info, statErr := os.Stat(files[0])
+			if got := read(t, files[0]); got != string(text) || statErr != nil || info.Mode().Perm() != mode {
+				t.Fatalf("%s: connect: %v; %v, -before +after:\n%s", c.Name, err, info.Mode(), cmp.Diff(string(text), got))
+			}
+			if err := os.Remove(files[0]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if reverted < 25 {
+		t.Errorf("only %d of the files could be written", reverted)
+	}
+	if left := read(t, filepath.Join(p.home, ".local/state/indus/serve.apikeys.json")); strings.Contains(left, "principal") {
+		t.Errorf("keys are left: %s", left)
+	}
+}
+
+func syntaxOf(name string) string {
+	switch ext := strings.TrimSuffix(filepath.Ext(name), "c"); ext {
+	case ".yml":
+		return ".yaml"
+	case ".toml", ".yaml":
+		return ext
+	}
+	return ".json"
+}
+
+// disturbed changes a text at places that have no meaning in most syntaxes.
+func disturbed(r *rand.Rand, text []byte) []byte {
+	s := string(text)
+	if r.IntN(3) == 0 {
+		s = strings.ReplaceAll(s, "\n", "\r\n")
+	}
+	if r.IntN(3) == 0 {
+		s = strings.ReplaceAll(s, "\n  ", "\n\t")
+	}
+	if r.IntN(4) == 0 {
+		s = strings.TrimRight(s, "\r\n")
+	}
+	if r.IntN(4) == 0 {
+		s += "\n\n  \n"
+	}
+	if r.IntN(4) == 0 {
+		s = "\ufeff" + s
+	}
+	return []byte(s)
+}

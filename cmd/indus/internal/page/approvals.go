@@ -1,0 +1,210 @@
+package page
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/indusagi/indus/approval"
+	"github.com/indusagi/indus/cmd/indus/internal/describe"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/ledger"
+)
+
+// approvalsSection is the section at "/approvals".
+var approvalsSection = section{
+	path: "approvals", title: "Approvals", data: readApprovals,
+	actions: map[string]func(*visit) (string, error){
+		"allow": func(v *visit) (string, error) { return decideApproval(v, true) },
+		"deny":  func(v *visit) (string, error) { return decideApproval(v, false) },
+	},
+}
+
+const (
+	maxWaitingShown = 25 // on a page
+	maxPastShown    = 50
+)
+
+// approvalsData is the content of "/approvals".
+type approvalsData struct {
+	// Waiting has the calls that wait, the first to expire first.
+	Waiting []approvalRow `json:"waiting"`
+	pagination
+	// Past has the latest decided, used and expired approvals of the last days, the newest first. Older is the number of
+	// the others.
+	Past  []approvalRow `json:"past"`
+	Older int           `json:"older,omitempty"`
+}
+
+// approvalRow is an approval, and what the visitor may do about it.
+type approvalRow struct {
+	approval.Item
+	MayAllow bool `json:"mayAllow"`
+	MayDeny  bool `json:"mayDeny"`
+	// Refusal is the reason for which the visitor may not allow the call.
+	Refusal string `json:"refusal,omitempty"`
+	// Change is set if the tool differs from its approved version now.
+	Change *changedRow `json:"change,omitempty"`
+}
+
+// HTML implements content.
+func (d *approvalsData) HTML(v *visit) templ.Component { return approvalsPage(v, d) }
+
+var errNoApprovals = errors.New("this gateway has no place for approvals")
+
+func readApprovals(v *visit) (content, error) {
+	book := v.site.Control.Approvals
+	if book == nil {
+		return nil, errNoApprovals
+	}
+	items, err := book.List(v.Context(), &approval.Filter{All: true})
+	if err != nil {
+		return nil, err
+	}
+	waiting := show.Where(items, func(i approval.Item) bool { return i.State == approval.Waiting })
+	past := show.Where(items, func(i approval.Item) bool { return i.State != approval.Waiting })
+	slices.SortStableFunc(waiting, func(a, b approval.Item) int { return a.Expires.Compare(b.Expires) })
+	slices.SortStableFunc(past, func(a, b approval.Item) int { return latestOf(&b).Compare(latestOf(&a)) })
+	d := &approvalsData{Waiting: []approvalRow{}, Past: []approvalRow{}}
+	waiting, d.pagination = paginate(v, waiting, maxWaitingShown)
+	changed, err := v.changesOf(waiting)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range waiting {
+		row := v.approvalRow(i)
+		row.Change = changed[toolName{i.Server, i.Tool}]
+		d.Waiting = append(d.Waiting, row)
+	}
+	for _, i := range past[:min(len(past), maxPastShown)] {
+		d.Past = append(d.Past, approvalRow{Item: i})
+	}
+	d.Older = len(past) - len(d.Past)
+	return d, nil
+}
+
+// toolName is a tool of a server.
+type toolName struct{ server, tool string }
+
+// changesOf returns the tools of calls that differ from their approved version.
+func (v *visit) changesOf(waiting []approval.Item) (map[toolName]*changedRow, error) {
+	called := map[toolName]bool{}
+	for _, i := range waiting {
+		called[toolName{i.Server, i.Tool}] = true
+	}
+	isCalled := func(e ledger.Entry) bool { return called[toolName{e.Server, e.Tool}] }
+	if !slices.ContainsFunc(v.site.Gateway.Attached().Changed(), isCalled) {
+		return nil, nil // without reading the ledger
+	}
+	all, _, err := v.site.changedTools(v.Context())
+	if err != nil {
+		return nil, err
+	}
+	changed := map[toolName]*changedRow{}
+	for _, o := range all {
+		if isCalled(o.Entry) {
+			o.Compare()
+			changed[toolName{o.Server, o.Tool}] = &changedRow{ChangedTool: o}
+		}
+	}
+	return changed, nil
+}
+
+// latestOf returns the time of the last event of an approval.
+func latestOf(i *approval.Item) time.Time {
+	latest := i.Asked
+	for _, at := range []time.Time{i.Decided, i.Used} {
+		if at.After(latest) {
+			latest = at
+		}
+	}
+	if i.State == approval.Expired && i.Expires.After(latest) {
+		latest = i.Expires
+	}
+	return latest
+}
+
+// approvalRow returns an approval with the rights of the visitor.
+func (v *visit) approvalRow(i approval.Item) approvalRow {
+	check := func(allow bool) error { return v.checkDecision(&i, approval.Decision{Allow: allow}) }
+	row := approvalRow{Item: i, MayDeny: check(false) == nil}
+	if err := check(true); err != nil {
+		row.Refusal = err.Error()
+	} else {
+		row.MayAllow = true
+	}
+	return row
+}
+
+// sign completes a decision with its channel: the operator decides as on the command line, and an administrator under
+// the own name.
+func (v *visit) sign(d approval.Decision) approval.Decision {
+	d.Channel = approval.ByOperator
+	if !v.visitor.isOperator() {
+		d.Channel, d.By = approval.ByPage, v.visitor.principal()
+	}
+	return d
+}
+
+// checkDecision returns an error if the visitor may not decide so about a call.
+func (v *visit) checkDecision(i *approval.Item, d approval.Decision) error {
+	if !v.visitor.isOperator() && !v.site.Gateway.MayApprove(v.visitor.id, &i.Subject, addressOf(v.Request)) {
+		return fmt.Errorf(`%s may not approve calls of this tool: the policy decides by Action::"approve"`,
+			v.visitor.principal())
+	}
+	return i.Check(v.sign(d))
+}
+
+func decideApproval(v *visit, allow bool) (string, error) {
+	book := v.site.Control.Approvals
+	if book == nil {
+		return "", errNoApprovals
+	}
+	id := v.PostForm.Get("id")
+	item, err := book.Item(v.Context(), id)
+	if err != nil {
+		return "", err
+	}
+	d := v.sign(approval.Decision{Allow: allow, Reason: strings.TrimSpace(v.PostForm.Get("reason"))})
+	if err := v.checkDecision(&item, d); err != nil {
+		return "", err
+	}
+	if item, err = book.Decide(v.Context(), id, d); err != nil {
+		return "", err
+	}
+	return describe.Decided(&item), nil
+}
+
+// waitingCalls returns the number of calls that wait as a sentence.
+func waitingCalls(n int) string {
+	switch n {
+	case 0:
+		return "No call waits for approval."
+	case 1:
+		return "1 call waits for approval."
+	}
+	return fmt.Sprintf("%d calls wait for approval.", n)
+}
+
+// callOf returns the title of a call.
+func callOf(i *approval.Item) string { return show.Escaped(i.Tool) + " of " + show.Escaped(i.Server) }
+
+// claimOf returns the name of a client, which is only a claim.
+func claimOf(i *approval.Item) string {
+	if i.Client == "" {
+		return ""
+	}
+	return i.Client + ", as it names itself"
+}
+
+// escapedLines returns a text of several lines, with all invisible and control characters as escapes.
+func escapedLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = show.Escaped(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}

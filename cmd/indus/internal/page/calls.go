@@ -1,0 +1,110 @@
+package page
+
+import (
+	"errors"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+)
+
+// callsSection is the section at "/calls".
+var callsSection = section{
+	path: "calls", title: "Calls", data: func(v *visit) (content, error) { return readCalls(v), nil },
+	actions: map[string]func(*visit) (string, error){"cancel": cancelCall},
+}
+
+// callList is the content of the section.
+type callList struct {
+	InFlight []callRow `json:"inFlight"`
+	Recent   []callRow `json:"recent"` // the newest first
+	Kept     int       `json:"kept"`   // requests before the filter
+	Filter   string    `json:"filter,omitempty"`
+	Outcome  string    `json:"outcome,omitempty"`
+}
+
+// callRow is a request.
+type callRow struct {
+	ID         uint64        `json:"id,omitempty"` // in flight only
+	At         time.Time     `json:"at"`
+	Caller     string        `json:"caller"`
+	Client     string        `json:"client,omitempty"`
+	View       string        `json:"view,omitempty"`
+	Server     string        `json:"server,omitempty"`
+	Name       string        `json:"name,omitempty"` // of the tool, prompt or resource
+	Method     string        `json:"method"`
+	Era        string        `json:"era"`
+	Outcome    audit.Outcome `json:"outcome,omitempty"`
+	Reason     string        `json:"reason,omitempty"`
+	Approval   string        `json:"approval,omitempty"`
+	DurationMS float64       `json:"durationMs"`
+	BytesIn    int64         `json:"bytesIn"`
+	BytesOut   int64         `json:"bytesOut"`
+}
+
+// HTML implements content.
+func (l callList) HTML(v *visit) templ.Component { return callsPage(v, l) }
+
+// readCalls returns the requests that the queries "q" and "outcome" select.
+func readCalls(v *visit) callList {
+	query, activity := v.URL.Query(), v.site.Control.Activity
+	l := callList{
+		InFlight: []callRow{}, Recent: []callRow{}, Filter: query.Get("q"), Outcome: query.Get("outcome"),
+	}
+	for _, r := range activity.InFlight() {
+		row := callRowOf(&r)
+		row.ID, row.DurationMS = r.Seq, milliseconds(time.Since(r.At))
+		if len(l.InFlight) < maxRows && l.selects(&row) {
+			l.InFlight = append(l.InFlight, row)
+		}
+	}
+	for _, r := range activity.Recent() {
+		l.Kept++
+		row := callRowOf(&r)
+		if len(l.Recent) < maxRows && l.selects(&row) && (l.Outcome == "" || l.Outcome == string(row.Outcome)) {
+			l.Recent = append(l.Recent, row)
+		}
+	}
+	return l
+}
+
+func (l *callList) selects(row *callRow) bool {
+	return matches(l.Filter, row.Caller, row.Client, row.Server, row.Name, row.Method, row.View)
+}
+
+func callRowOf(r *audit.Record) callRow {
+	row := callRow{
+		At: r.At, Caller: callerName(r.Principal), Client: show.Clean(r.Client + " " + r.ClientVersion), View: r.View,
+		Server: r.Server, Name: show.Clean(r.Tool), Method: show.Clean(r.Method), Era: r.Era, Outcome: r.Outcome,
+		Reason: show.Clean(r.Reason), Approval: r.Approval, DurationMS: milliseconds(r.Duration), BytesIn: r.BytesIn,
+		BytesOut: r.BytesOut,
+	}
+	if row.Name == "" {
+		row.Name = show.Clean(r.Target)
+	}
+	return row
+}
+
+// callerName returns the name of a principal for people. The empty principal is the local user.
+func callerName(principal string) string {
+	if principal == "" {
+		return "local"
+	}
+	return show.Clean(principal)
+}
+
+func cancelCall(v *visit) (string, error) {
+	id, err := strconv.ParseUint(v.PostForm.Get("id"), 10, 64)
+	if err != nil || !v.site.Control.Activity.Cancel(id) {
+		return "", errors.New("this request is not in flight any more")
+	}
+	return "the request is cancelled", nil
+}
+
+// query returns the encoded query of a filter, for the form's field "return".
+func (l *callList) query() string {
+	return url.Values{"q": {l.Filter}, "outcome": {l.Outcome}}.Encode()
+}

@@ -1,0 +1,90 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+)
+
+// formatMS returns a duration for people.
+func formatMS(ms float64) string {
+	return show.Duration(time.Duration(ms * float64(time.Millisecond)))
+}
+
+// clockText returns a time for people, without the date if it is within twelve hours of now.
+func clockText(t, now time.Time) string {
+	if d := now.Sub(t).Abs(); d < 12*time.Hour {
+		return t.Local().Format(time.TimeOnly)
+	}
+	return t.Local().Format(show.TimeFormat)
+}
+
+// formatBytes returns a number of bytes for people.
+func formatBytes(n int64) string {
+	switch {
+	case n < 10_000:
+		return strconv.FormatInt(n, 10) + " B"
+	case n < 10_000_000:
+		return strconv.FormatInt(n/1000, 10) + " kB"
+	}
+	return strconv.FormatInt(n/1_000_000, 10) + " MB"
+}
+
+// phaseText returns the state of a server for people.
+func phaseText(row serverRow) string {
+	if row.Phase != "" {
+		return row.Phase
+	}
+	return row.State
+}
+
+func phaseClass(row serverRow) string {
+	switch row.Phase {
+	case "ready":
+		return "good"
+	case "faulted":
+		return "bad"
+	}
+	return "warn"
+}
+
+// sparkText describes how long calls took.
+func sparkText(ms []float64) string {
+	sorted := slices.Sorted(slices.Values(ms))
+	return fmt.Sprintf("%s, median %s, longest %s", show.Count(len(ms), "call"), formatMS(sorted[len(sorted)/2]),
+		formatMS(sorted[len(sorted)-1]))
+}
+
+// sparkPoints returns the points of a line in an area of 120 by 24.
+func sparkPoints(ms []float64) string {
+	longest := max(slices.Max(ms), 0.001)
+	var out []string
+	for i, one := range ms {
+		x := 120 * float64(i) / float64(max(len(ms)-1, 1))
+		out = append(out, fmt.Sprintf("%.1f,%.1f", x, 23-22*one/longest))
+	}
+	return strings.Join(out, " ")
+}
+
+// plotText describes a plot.
+func plotText(bars []usageBar) string {
+	return fmt.Sprintf("From %s on; the highest bar is %s", bars[0].At.Format(show.TimeFormat),
+		show.Count(int(highest(bars)), "request"))
+}
+
+func highest(bars []usageBar) int64 {
+	return slices.MaxFunc(bars, func(a, b usageBar) int { return int(a.Requests - b.Requests) }).Requests
+}
+
+// barHeight returns the height of a bar of a plot of 120.
+func barHeight(bars []usageBar, n int64) string {
+	return fmt.Sprintf("%.1f", 118*float64(n)/float64(max(highest(bars), 1)))
+}
+
+func barTop(bars []usageBar, n int64) string {
+	return fmt.Sprintf("%.1f", 120-118*float64(n)/float64(max(highest(bars), 1)))
+}

@@ -1,0 +1,149 @@
+package page
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/interop"
+)
+
+const (
+	// maxStreams bounds the open streams of /events. Each browser tab has one.
+	maxStreams = 50
+	// eventTick is the shortest time between two events of a stream.
+	eventTick = time.Second
+	// keepAlive is the time after which a stream without an event is written to, and its visitor checked again.
+	keepAlive = 15 * time.Second
+)
+
+// The topics of events. A part of the page with data-live="calls servers" is fetched again after an event of one of
+// them.
+const (
+	topicServers   = "servers"
+	topicCalls     = "calls"
+	topicApprovals = "approvals"
+	topicTools     = "tools"
+)
+
+// changes counts the open streams.
+type changes struct {
+	mu      sync.Mutex
+	streams int
+}
+
+func (c *changes) add() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.streams >= maxStreams {
+		return false
+	}
+	c.streams++
+	return true
+}
+
+func (c *changes) remove() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.streams--
+}
+
+// pending collects topics until a stream sends them.
+type pending struct {
+	mu     sync.Mutex
+	topics map[string]bool
+	wake   chan struct{}
+}
+
+func (p *pending) add(topic string) {
+	p.mu.Lock()
+	p.topics[topic] = true
+	p.mu.Unlock()
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (p *pending) take() (topics []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for topic := range p.topics {
+		topics = append(topics, topic)
+	}
+	clear(p.topics)
+	return topics
+}
+
+// watch adds topics of the gateway to p until stop is called.
+func (s *Site) watch(p *pending) (stop func()) {
+	var stops []func()
+	stops = append(stops, s.Gateway.Attached().Fleet.Events(func(e interop.Event) {
+		p.add(topicServers)
+		if e.Kind == interop.ServerListed || e.Kind == interop.ServerReady || e.Kind == interop.ServerWithdrawn {
+			p.add(topicTools)
+		}
+	}))
+	// Held tools that are accepted change without an event of the fleet.
+	stops = append(stops, s.Gateway.Attached().Watch(func() { p.add(topicTools) }))
+	if book := s.Control.Approvals; book != nil {
+		stops = append(stops, book.Watch(func() { p.add(topicApprovals) }))
+	}
+	if a := s.Control.Activity; a != nil {
+		stops = append(stops, a.Watch(func() { p.add(topicCalls) }))
+	}
+	return func() {
+		for _, stop := range stops {
+			stop()
+		}
+	}
+}
+
+// serveEvents sends the names of the topics that change: server-sent events, whose data are topics in a line.
+func (s *Site) serveEvents(w http.ResponseWriter, v *visit) {
+	if !s.changes.add() {
+		http.Error(w, "too many pages are open", http.StatusServiceUnavailable)
+		return
+	}
+	defer s.changes.remove()
+	p := &pending{topics: map[string]bool{}, wake: make(chan struct{}, 1)}
+	defer s.watch(p)()
+	w.Header().Set("Content-Type", "text/event-stream")
+	out := http.NewResponseController(w)
+	_ = out.SetReadDeadline(time.Time{})
+	write := func(text string) bool {
+		_ = out.SetWriteDeadline(time.Now().Add(keepAlive))
+		_, err := fmt.Fprint(w, text)
+		return err == nil && out.Flush() == nil
+	}
+	if !write(": open\n\n") {
+		return
+	}
+	alive := time.NewTicker(keepAlive)
+	defer alive.Stop()
+	for {
+		select {
+		case <-v.Context().Done():
+			return
+		case <-s.ctx.Done():
+			return
+		case <-alive.C:
+			if _, err := s.access.identify(s, v.Request); err != nil || !write(": alive\n\n") {
+				return
+			}
+		case <-p.wake:
+			if !write("data: " + strings.Join(p.take(), " ") + "\n\n") {
+				return
+			}
+			select { // others that change meanwhile come with the next event
+			case <-time.After(eventTick):
+			case <-v.Context().Done():
+				return
+			case <-s.ctx.Done():
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package page
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/a-h/templ"
+	"github.com/indusagi/indus/cmd/indus/internal/describe"
+	"github.com/indusagi/indus/policy"
+)
+
+// policySection is the section at "/policy".
+var policySection = section{
+	path: "policy", title: "Policy", data: func(v *visit) (content, error) { return v.policyData(), nil },
+	actions: map[string]func(*visit) (string, error){"explain": explainPolicy},
+}
+
+const (
+	maxRulesShown    = 50   // on a page
+	maxFindingsShown = 100  // of all rules
+	maxItemsOffered  = 1000 // tools in the list of the form
+)
+
+// The modes of a policy.
+const (
+	modeNone    = "none" // there is no policy, and everything is permitted
+	modeEnforce = "enforce"
+	modeReport  = "report" // decides without effect
+)
+
+// policyData is the content of "/policy".
+type policyData struct {
+	Mode    string        `json:"mode"`
+	Files   []string      `json:"files"`
+	Version string        `json:"version,omitempty"`
+	Rules   []policy.Text `json:"rules"`
+	pagination
+	Findings     []policy.Finding `json:"findings"`
+	MoreFindings int              `json:"moreFindings,omitempty"`
+	// Problem is the reason why the files cannot be used as they are now. The rules are those that were loaded before.
+	Problem string `json:"problem,omitempty"`
+	// Explanation is the answer to the action "explain".
+	Explanation *explanation `json:"explanation,omitempty"`
+
+	form explainForm
+}
+
+// explanation is the decision about a request, as "indus policy explain --json" prints it.
+type explanation struct {
+	Word string `json:"verdict"`
+	policy.Explanation
+	lines []string
+}
+
+// explainForm holds the fields of the form, and the choices of its lists.
+type explainForm struct {
+	as, groups, action, view, client, era, address, item, args string
+	views, items                                               []string
+}
+
+// HTML implements content.
+func (d *policyData) HTML(v *visit) templ.Component { return policyPage(v, d) }
+
+// policyChecks caches the findings about the last policy.
+type policyChecks struct {
+	mu       sync.Mutex
+	set      *policy.Set
+	findings []policy.Finding
+}
+
+// check returns the findings about a policy, and the reason why its files cannot be used as they are now.
+func (c *policyChecks) check(set *policy.Set) ([]policy.Finding, string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.set != set {
+		c.set, c.findings = set, set.Check()
+	}
+	return c.findings, reloadProblem(set)
+}
+
+// reloadProblem returns the reason why the files of a policy cannot be used as they are now, or "".
+func reloadProblem(set *policy.Set) string {
+	files := set.Files()
+	if len(files) == 0 {
+		return ""
+	}
+	path := files[0]
+	if len(files) > 1 {
+		path = filepath.Dir(path)
+	}
+	if _, err := policy.Load(path); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// currentPolicy returns the policy that decides now, or nil, and its mode.
+func (s *Site) currentPolicy() (*policy.Set, string) {
+	if s.Control.Policy == nil {
+		return nil, modeNone
+	}
+	switch set, report := s.Control.Policy(); {
+	case set == nil:
+		return nil, modeNone
+	case report:
+		return set, modeReport
+	default:
+		return set, modeEnforce
+	}
+}
+
+func (v *visit) policyData() *policyData {
+	set, mode := v.site.currentPolicy()
+	d := &policyData{Mode: mode, Files: []string{}, Rules: []policy.Text{}, Findings: []policy.Finding{}}
+	d.form = v.explainForm()
+	if set == nil {
+		return d
+	}
+	d.Version, d.Files = set.Version(), set.Files()
+	d.Rules, d.pagination = paginate(v, set.Rules(), maxRulesShown)
+	findings, fault := v.site.policyChecks.check(set)
+	d.MoreFindings = max(0, len(findings)-maxFindingsShown)
+	d.Findings, d.Problem = append(d.Findings, findings[:len(findings)-d.MoreFindings]...), fault
+	return d
+}
+
+// explainForm returns the form as it was sent, with the choices of its lists.
+func (v *visit) explainForm() explainForm {
+	get := func(name string) string { return strings.TrimSpace(v.PostForm.Get(name)) }
+	f := explainForm{
+		as: cmp.Or(get("as"), "local"), groups: get("groups"), action: get("action"), view: get("view"),
+		client: get("client"),
+		era:    get("era"), address: get("address"), item: get("item"), args: get("args"), views: []string{""},
+	}
+	attached := v.site.Gateway.Attached()
+	for _, s := range attached.Fleet.Servers() {
+		f.views = append(f.views, s.ID)
+	}
+	for _, view := range v.site.Config().Views {
+		f.views = append(f.views, "@"+view.Name)
+	}
+	if f.view != "" && !slices.Contains(f.views, f.view) {
+		f.views = append(f.views, f.view)
+	}
+	for _, d := range attached.Snapshot("").Tools {
+		if len(f.items) == maxItemsOffered {
+			break
+		}
+		f.items = append(f.items, d.Server+"/"+d.Tool)
+	}
+	return f
+}
+
+// policyActions lists the actions of the form.
+var policyActions = []policy.Action{
+	policy.Call, policy.List, policy.Read, policy.Get, policy.Complete, policy.Subscribe, policy.Ask, policy.Approve,
+	policy.Administer,
+}
+
+// explainPolicy explains the decision about a request, as "indus policy explain" does.
+func explainPolicy(v *visit) (string, error) {
+	d := v.policyData()
+	v.answer = d
+	set, _ := v.site.currentPolicy()
+	if set == nil {
+		return "", errors.New("there is no policy, and everything is permitted")
+	}
+	r, err := v.policyRequest(&d.form)
+	if err != nil {
+		return "", err
+	}
+	e := set.Explain(r)
+	d.Explanation = &explanation{describe.Verdict(e.Verdict), e, describe.Explained(e, r)}
+	return "", nil
+}
+
+// policyRequest returns the request of a form. A tool that is listed has its annotations.
+func (v *visit) policyRequest(f *explainForm) (*policy.Request, error) {
+	q := &describe.Query{
+		As: f.as, Action: policy.Action(f.action), Item: f.item, View: f.view, Client: f.client, Era: f.era,
+		Address: f.address,
+	}
+	for group := range strings.SplitSeq(f.groups, ",") {
+		if group = strings.TrimSpace(group); group != "" {
+			q.Groups = append(q.Groups, group)
+		}
+	}
+	if f.args != "" {
+		if q.Args = json.RawMessage(f.args); !json.Valid(q.Args) {
+			return nil, errors.New(`the arguments are not JSON: write an object, such as {"path": "/tmp"}`)
+		}
+	}
+	r, err := q.Request()
+	if err == nil && r.Item.Kind == policy.Tool {
+		r.Item = v.site.Gateway.PolicyItem(r.Item.Server, r.Item.Name)
+	}
+	return r, err
+}
+
+// modeText describes the mode of the policy.
+func modeText(d *policyData) string {
+	switch d.Mode {
+	case modeNone:
+		return "There is no policy: every caller may do everything."
+	case modeReport:
+		return "The policy decides without effect: it logs and records the verdicts, and denies nothing."
+	}
+	return "The policy decides: a request that no permit covers is denied."
+}
+
+// actionWords returns the actions of the form as texts.
+func actionWords() []string {
+	words := make([]string, len(policyActions))
+	for i, a := range policyActions {
+		words[i] = string(a)
+	}
+	return words
+}

@@ -1,0 +1,172 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/mcpconfig"
+)
+
+// serversSection is the section at "/servers".
+var serversSection = section{
+	path: "servers", title: "Servers", data: func(v *visit) (content, error) { return readServers(v), nil },
+	actions: map[string]func(*visit) (string, error){
+		"restart": restartServer,
+		"enable":  func(v *visit) (string, error) { return switchServer(v, true) },
+		"disable": func(v *visit) (string, error) { return switchServer(v, false) },
+	},
+}
+
+// maxRows bounds the rows of a table. Further rows are found by a filter or on the next page.
+const maxRows = 200
+
+// serverList is the content of the section.
+type serverList struct {
+	Servers []serverRow `json:"servers"`
+	Total   int         `json:"total"` // before the filter
+	Filter  string      `json:"filter,omitempty"`
+}
+
+// serverRow is a row of the configuration, and its server if it is served.
+type serverRow struct {
+	ID     string `json:"id"`
+	State  string `json:"state"` // of the row: active, disabled, held, …
+	Reason string `json:"reason,omitempty"`
+	Kind   string `json:"transport,omitempty"`
+	Target string `json:"target,omitempty"`
+	Place  string `json:"place"` // FILE:LINE
+
+	Phase    string    `json:"phase,omitempty"`
+	Version  string    `json:"protocol,omitempty"`
+	Era      string    `json:"era,omitempty"`
+	Tools    int       `json:"tools"`
+	InFlight int       `json:"inFlight"`
+	Waiting  int       `json:"waiting"`
+	Restarts int       `json:"restarts"`
+	TookMS   float64   `json:"connectMs,omitempty"`
+	LastMS   []float64 `json:"callsMs,omitempty"` // of the last calls
+	Fault    string    `json:"fault,omitempty"`
+	Advice   string    `json:"advice,omitempty"`
+	Stderr   string    `json:"stderr,omitempty"`
+}
+
+// HTML implements content.
+func (l serverList) HTML(v *visit) templ.Component { return serversPage(v, l) }
+
+// readServers returns the servers that the query "q" selects.
+func readServers(v *visit) serverList {
+	g := v.site.Gateway
+	running := map[string]interop.EndpointStatus{}
+	for _, st := range g.Attached().Status() {
+		running[st.Server] = st
+	}
+	l := serverList{Servers: []serverRow{}, Filter: v.URL.Query().Get("q")}
+	for _, r := range v.site.Config().Rows {
+		if r.Server.ID == "" || r.State == mcpconfig.Shadowed {
+			continue
+		}
+		l.Total++
+		row := serverRow{
+			ID: r.Server.ID, State: string(r.State), Reason: command.JoinHint(r.Reason, r.Hint), Kind: string(r.Kind),
+			Target: r.Target, Place: fmt.Sprintf("%s:%d", r.File, r.Line),
+		}
+		if row.Reason == row.State {
+			row.Reason = ""
+		}
+		if st, ok := running[row.ID]; ok && r.State == mcpconfig.Active {
+			v.site.addStatus(&row, &st)
+		}
+		if len(l.Servers) < maxRows && matches(l.Filter, row.ID, row.State, row.Phase, row.Target) {
+			l.Servers = append(l.Servers, row)
+		}
+	}
+	return l
+}
+
+// addStatus adds the state of the running server to a row.
+func (s *Site) addStatus(row *serverRow, st *interop.EndpointStatus) {
+	fleet := s.Gateway.Attached().Fleet
+	row.Phase, row.Version, row.Era, row.Tools = string(st.Phase), st.Version, string(st.Era), st.Tools
+	if fleet.Idle(row.ID) {
+		row.Phase = "idle"
+	}
+	row.TookMS, row.Restarts = milliseconds(st.Took), s.Gateway.Restarts(row.ID)
+	row.InFlight, row.Waiting = fleet.Load(row.ID)
+	if st.Fault != nil {
+		row.Fault, row.Advice = show.Clean(st.Fault.Error()), show.Clean(st.Fault.Advice())
+	}
+	if e, err := fleet.Endpoint(row.ID, ""); err == nil {
+		row.Stderr = lastLines(e.Stderr(), 20)
+	}
+	for _, d := range s.Control.Activity.Durations(row.ID) {
+		row.LastMS = append(row.LastMS, milliseconds(d))
+	}
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// lastLines returns the last n lines of a text.
+func lastLines(s string, n int) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	return show.CleanLines(strings.Join(lines[max(0, len(lines)-n):], "\n"))
+}
+
+// matches reports whether one of the texts contains the filter, in upper or lower case.
+func matches(filter string, texts ...string) bool {
+	filter = strings.ToLower(strings.TrimSpace(filter))
+	return slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(strings.ToLower(s), filter) })
+}
+
+func restartServer(v *visit) (string, error) {
+	id := v.PostForm.Get("server")
+	if err := v.site.Gateway.Attached().Fleet.RestartServer(id); err != nil {
+		return "", err
+	}
+	return id + " is being restarted", nil
+}
+
+// switchServer writes into the row's file whether the server is on. The gateway follows the file.
+func switchServer(v *visit, on bool) (string, error) {
+	id := v.PostForm.Get("server")
+	row, ok := v.site.Config().Find(id, func(r mcpconfig.Row) bool {
+		return r.State == mcpconfig.Active || r.State == mcpconfig.Disabled
+	})
+	switch {
+	case !ok:
+		return "", fmt.Errorf("%q: %w", id, errNotFound)
+	case on == (row.State == mcpconfig.Active):
+		return "", errors.New("it is so already")
+	}
+	ctx, cancel := context.WithTimeout(v.Context(), actionWait)
+	defer cancel()
+	unlock, err := mcpconfig.Lock(ctx, nil)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	file, err := mcpconfig.Open(row.File)
+	if err == nil {
+		err = file.Enable(id, on)
+	}
+	if err == nil {
+		err = file.Save()
+	}
+	if err != nil {
+		return "", err
+	}
+	if on {
+		return fmt.Sprintf("%s is on at %s:%d, and starts soon", id, row.File, row.Line), nil
+	}
+	return fmt.Sprintf("%s is off at %s:%d, and ends soon", id, row.File, row.Line), nil
+}
+
+// actionWait bounds an action that waits for a file.
+const actionWait = 10 * time.Second

@@ -1,0 +1,117 @@
+// Keeps the page live: after an event, the parts with data-live are fetched again and replaced. Without this script, the
+// page works by links and forms.
+"use strict";
+
+const regions = () => [...document.querySelectorAll("[data-live][id]")];
+const topicsOf = (region) => region.dataset.live.split(" ");
+
+// isEdited reports whether the visitor types, selects or confirms something in a region. Such a region waits.
+function isEdited(region) {
+  const active = document.activeElement;
+  const picked = document.getSelection();
+  return region.contains(active) && active.matches("input, select, textarea") ||
+    region.querySelector("[data-asked]") ||
+    picked && !picked.isCollapsed && region.contains(picked.anchorNode);
+}
+
+// replace puts the new content into a region. The focus and open details stay.
+function replace(region, fresh) {
+  if (region.innerHTML === fresh.innerHTML) return;
+  const focused = region.contains(document.activeElement) ? document.activeElement.id : "";
+  const open = [...region.querySelectorAll("details[open][id]")].map((d) => d.id);
+  region.replaceChildren(...fresh.childNodes);
+  for (const id of open) document.getElementById(id)?.setAttribute("open", "");
+  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+}
+
+const stale = new Set(); // the ids of regions that have changed
+let fetching = false;
+
+function markStale(isChanged) {
+  for (const region of regions()) if (isChanged(region)) stale.add(region.id);
+}
+
+async function refresh() {
+  const due = regions().filter((r) => stale.has(r.id) && !isEdited(r));
+  if (fetching || document.hidden || due.length === 0) return;
+  fetching = true;
+  for (const region of due) stale.delete(region.id);
+  try {
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" }, credentials: "same-origin" });
+    if (answer.status === 403) return location.reload();
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const region of due) {
+      const other = fresh.getElementById(region.id);
+      if (isEdited(region)) stale.add(region.id);
+      else if (other) replace(region, document.adoptNode(other));
+    }
+  } catch {
+    for (const region of due) stale.add(region.id);
+    return; // the next event tries again
+  } finally {
+    fetching = false;
+  }
+  refresh(); // what has changed meanwhile
+}
+
+function connect() {
+  const line = document.getElementById("connection");
+  if (!line || regions().length === 0) return;
+  const source = new EventSource("/events");
+  source.onopen = () => {
+    line.textContent = "Live";
+    markStale(() => true); // nothing is known about the time before
+    refresh();
+  };
+  source.onerror = () => {
+    line.textContent = "Not connected: this page shows the state of " + new Date().toLocaleTimeString();
+  };
+  source.onmessage = (event) => {
+    const topics = event.data.split(" ");
+    markStale((region) => topicsOf(region).some((topic) => topics.includes(topic)));
+    refresh();
+  };
+  document.addEventListener("visibilitychange", refresh);
+  document.addEventListener("focusout", () => setTimeout(refresh));
+}
+
+// Elements with data-until show the time that is left until then.
+setInterval(() => {
+  for (const part of document.querySelectorAll("[data-until]")) {
+    const left = Math.max(0, Math.round((Date.parse(part.dataset.until) - Date.now()) / 1000));
+    const [hours, minutes] = [Math.floor(left / 3600), Math.floor(left / 60) % 60];
+    part.textContent = (hours ? hours + "h" : "") + (left >= 60 ? minutes + "m" : "") + left % 60 + "s";
+  }
+}, 1000);
+
+// Fields with data-submit send their form when they change, such as the choice of a view.
+document.addEventListener("change", (event) => {
+  if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
+});
+
+// Buttons with data-copy copy the text of the element with that id.
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+  button.textContent = "Copied";
+});
+
+// Buttons with data-ask need a second click within 10 seconds.
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-ask]");
+  if (!button || button.dataset.asked) return;
+  event.preventDefault();
+  const [text, label] = [button.textContent, button.getAttribute("aria-label")];
+  button.dataset.asked = "yes";
+  button.textContent = button.dataset.ask;
+  button.removeAttribute("aria-label");
+  setTimeout(() => {
+    delete button.dataset.asked;
+    button.textContent = text;
+    if (label) button.setAttribute("aria-label", label);
+    refresh();
+  }, 10_000);
+});
+
+connect();

@@ -1,0 +1,180 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/identity"
+	"github.com/indusagi/indus/replica"
+	"github.com/spf13/cobra"
+)
+
+// replication holds the flags of a process that is one of several replicas.
+type replication struct {
+	replica    string
+	peers      []string
+	peerKeys   string
+	peerTLS    string
+	readyDelay time.Duration
+	// The fields below are set by check.
+	own    replica.Peer
+	others []replica.Peer
+}
+
+// defaultReadyDelay is the default of --ready-delay with --replica. Load balancers need a few seconds to see /readyz.
+const defaultReadyDelay = 5 * time.Second
+
+func (p *replication) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.replica, "replica", "", `NAME=HOST:PORT  this process is the replica NAME of several that
+		serve the same clients behind a load balancer. The others reach it at HOST:PORT, a listener for replicas
+		alone. All have the same --key-file`)
+	cmd.Flags().StringArrayVar(&p.peers, "peer", nil, `NAME=HOST:PORT  another replica; may be repeated, and this replica
+		may be among them. dns+srv:NAME stands for the targets of NAME in DNS, which are looked up every 10 s: the
+		first label of a target is its name`)
+	cmd.Flags().StringVar(&p.peerKeys, "peer-key-file", "", `FILE  the keys by which replicas authenticate each other, one
+		per line ("openssl rand -hex 32" creates one): the first is used, all are accepted. Changes are followed`)
+	cmd.Flags().StringVar(&p.peerTLS, "peer-tls", "", `DIR  ordinary mutual TLS instead of --peer-key-file: tls.crt,
+		tls.key and ca.crt, as Kubernetes mounts them. The authority must sign nothing but replicas`)
+	cmd.Flags().DurationVar(&p.readyDelay, "ready-delay", 0, `TIME  how long requests are still served after SIGTERM while
+		/readyz answers 503, so that load balancers choose another replica; then --drain begins. A second signal ends it
+		(default: 5s with --replica, else 0)`)
+	_ = cmd.MarkFlagFilename("peer-key-file")
+	_ = cmd.MarkFlagDirname("peer-tls")
+}
+
+// check refuses invalid values and combinations.
+func (p *replication) check(cmd *cobra.Command) error {
+	if p.readyDelay < 0 {
+		return command.Usagef("--ready-delay %v: it is how long requests are still served after SIGTERM, such as 5s",
+			p.readyDelay)
+	}
+	if p.replica == "" {
+		for _, name := range []string{"peer", "peer-key-file", "peer-tls"} {
+			if cmd.Flags().Changed(name) {
+				return command.Usagef("--%s needs --replica NAME=HOST:PORT, the name and address of this process", name)
+			}
+		}
+		return nil
+	}
+	if !cmd.Flags().Changed("ready-delay") {
+		p.readyDelay = defaultReadyDelay
+	}
+	if stdio, _ := cmd.Flags().GetBool("stdio"); stdio {
+		return command.Usagef("--stdio and --replica exclude each other: the process that starts it is its only client")
+	}
+	if (p.peerKeys == "") == (p.peerTLS == "") {
+		return command.Usagef("--replica needs either --peer-key-file FILE or --peer-tls DIR: " +
+			"only replicas may send requests for principals")
+	}
+	var err error
+	p.own, err = replica.ParsePeer(p.replica)
+	if err == nil && p.own.Service != "" {
+		err = errors.New("write NAME=HOST:PORT, such as a=10.0.0.1:7333")
+	}
+	if err != nil {
+		return command.Usagef("--replica %q: %w", p.replica, err)
+	}
+	for _, text := range p.peers {
+		other, err := replica.ParsePeer(text)
+		if err != nil {
+			return command.Usagef("--peer %q: %w", text, err)
+		}
+		p.others = append(p.others, other)
+	}
+	return nil
+}
+
+// checkKeys refuses to start a replica that would make sealing keys of its own.
+func (p *replication) checkKeys(path string) error {
+	if p.replica == "" {
+		return nil
+	}
+	if path == "" {
+		return command.Usagef("--replica needs --key-file FILE, the same for all replicas")
+	}
+	if _, err := os.Stat(path); err != nil {
+		return missingKeys("--key-file", path, err)
+	}
+	return nil
+}
+
+func missingKeys(flag, path string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return command.Usagef("%s %s is not there, and all replicas need the same: "+
+			"(umask 077; openssl rand -hex 32 > %s) creates one, to copy to each of them", flag, path, path)
+	}
+	return command.Usagef("%s %w", flag, err)
+}
+
+// openReplica returns the replica of the flags and its listener, or nil if there is none.
+func (p *replication) openReplica(s show.Streams) (*replica.Replica, net.Listener, error) {
+	if p.replica == "" {
+		return nil, nil, nil
+	}
+	credentials := replica.TLSDir(p.peerTLS)
+	if p.peerKeys != "" {
+		credentials = replica.KeyFile(p.peerKeys)
+	}
+	remote := &identity.Remote{}
+	r, err := replica.New(&replica.Options{
+		Name: p.own.Name, Credentials: credentials, Peers: p.others, Logger: s.Logger(),
+		Claims: remote.Claims, Restore: remote.Restore,
+	})
+	switch {
+	case err != nil && p.peerKeys != "":
+		return nil, nil, missingKeys("--peer-key-file", p.peerKeys, err)
+	case err != nil:
+		return nil, nil, command.Usagef("--peer-tls %s: %w", p.peerTLS, err)
+	}
+	l, err := net.Listen("tcp", p.own.Address)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--replica %s: %w", p.replica, err)
+	}
+	s.Reportf("replica %s: the others reach it at %s", p.own.Name, l.Addr())
+	return r, l, nil
+}
+
+// signalPause is the time in which a second signal counts as the first: a wrapper may forward the signal of a terminal.
+const signalPause = 200 * time.Millisecond
+
+// delay returns a context that ends once the ready delay after the end of ctx is over, or a second signal has arrived.
+// Meanwhile /readyz answers 503.
+func (p *replication) delay(ctx context.Context, g *gateway.Gateway, s show.Streams) (
+	later context.Context, stop func(),
+) {
+	if p.readyDelay == 0 {
+		return ctx, func() {}
+	}
+	later, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	unused := context.AfterFunc(ctx, func() {
+		defer cancel()
+		g.Leave()
+		s.Reportf("serving for %v more, until load balancers have seen it; a second signal ends this", p.readyDelay)
+		second := make(chan os.Signal, 1)
+		signal.Notify(second, os.Interrupt, syscall.SIGTERM) // before the signal ends the process again
+		defer signal.Stop(second)
+		began, over := time.Now(), time.After(p.readyDelay)
+		for {
+			select {
+			case <-second:
+				if time.Since(began) < signalPause {
+					continue
+				}
+			case <-over:
+			case <-later.Done():
+			}
+			return
+		}
+	})
+	return later, func() { unused(); cancel() }
+}
