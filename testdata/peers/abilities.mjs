@@ -12,6 +12,9 @@ console.log = console.error = console.warn = console.info = console.debug = () =
 const [program, places] = process.argv.slice(2);
 const { clients, end } = await import(`./clients/${program}.mjs`);
 
+// answer is what a client says to each question.
+const answer = { action: "accept", content: { username: "u", email: "u@example.com", name: "u" } };
+
 // some is what there has to be some of.
 function some(what, ok = what?.length > 0) {
   if (!ok) throw new Error("got " + JSON.stringify(what));
@@ -25,14 +28,14 @@ function within(seconds, promise) {
 }
 
 // abilities has one client do all that it can at one place. open connects it: what it returns has a method for each thing that it
-// has means for. What it is asked it answers after heard.emit("asked"), and what it hears of resources is heard.emit("updated", uri).
+// has means for. What it is asked it answers with heard.ask(message), and what it hears of resources is heard.emit("updated", uri).
 async function abilities(open, at) {
   const out = {}, heard = new EventEmitter();
   const attempt = async (name, run) => {
     out[name] = await within(name === "subscribes" ? at.patience : 60, run()).then(() => "", e => String(e?.cause?.message ?? e?.message ?? e).replace(/\s+/g, " ").slice(0, 300));
   };
   let asked = 0, c;
-  heard.on("asked", () => asked++);
+  heard.ask = async () => (asked++, answer);
   await attempt("connects", async () => { c = await open(at.url, heard); });
   if (!c) return out;
   const update = new Promise(ok => heard.on("updated", uri => uri === at.watched && ok()));

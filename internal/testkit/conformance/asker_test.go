@@ -84,7 +84,7 @@ func askerOnStdio() interop.Stdio {
 }
 
 // throughAsker returns the URL of a gateway before an asker, over stdio or HTTP.
-func throughAsker(t *testing.T, stdio bool) string {
+func throughAsker(t *testing.T, stdio bool, through front) string {
 	t.Helper()
 	if stdio {
 		return through(t, interop.Modern, askerOnStdio())

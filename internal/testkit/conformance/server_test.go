@@ -24,9 +24,12 @@ type run struct {
 	asker func(t *testing.T) string
 }
 
+// front returns the URL of a transparent gateway before one server.
+type front func(t *testing.T, era interop.Era, via interop.TransportConfig) string
+
 // runs returns the runs of one revision against go-sdk's conformance server: the server itself, in the era of the
 // revision, and the gateway before it, over both transports in both eras.
-func runs(revision string) []run {
+func runs(revision string, through front) []run {
 	all := []run{{name: "direct", revision: revision, url: func(t *testing.T) string {
 		return peers.SDKEverythingHTTP(t, revision == modernRevision)
 	}}}
@@ -41,7 +44,7 @@ func runs(revision string) []run {
 				}
 			}
 			if revision == legacyRevision && era == interop.Modern {
-				r.asker = func(t *testing.T) string { return throughAsker(t, stdio) }
+				r.asker = func(t *testing.T) string { return throughAsker(t, stdio, through) }
 			}
 			all = append(all, r)
 		}
@@ -127,19 +130,25 @@ func TestServer(t *testing.T) {
 	for revision, want := range map[string]int{legacyRevision: 30, modernRevision: 37} {
 		t.Run(revision, func(t *testing.T) {
 			t.Parallel()
-			found := perform(t, runs(revision), func(t *testing.T, of []scenario) {
-				if _, scored := whole(of); scored != want {
-					t.Errorf("%d scored scenarios, want %d", scored, want)
-				}
-				for _, s := range of {
-					if s.scored && !s.whole() && !(revision == modernRevision && strings.HasSuffix(t.Name(), "legacy") &&
-						s.name == keyed) {
-						t.Errorf("%s: %d checks passed, %d failed: %s", s.name, s.passed, s.failed, strings.Join(s.faults, "; "))
-					}
-				}
-			})
-			published(t, "server "+revision, table(runs(revision), found, func(scenario) bool { return true }))
+			all := runs(revision, through)
+			found := perform(t, all, passes(revision, want))
+			published(t, "server "+revision, table(all, found, func(scenario) bool { return true }))
 		})
+	}
+}
+
+// passes returns a check that no scored scenario fails.
+func passes(revision string, want int) func(*testing.T, []scenario) {
+	return func(t *testing.T, of []scenario) {
+		if _, scored := whole(of); scored != want {
+			t.Errorf("%d scored scenarios, want %d", scored, want)
+		}
+		for _, s := range of {
+			if s.scored && !s.whole() && !(revision == modernRevision && strings.HasSuffix(t.Name(), "legacy") &&
+				s.name == keyed) {
+				t.Errorf("%s: %d checks passed, %d failed: %s", s.name, s.passed, s.failed, strings.Join(s.faults, "; "))
+			}
+		}
 	}
 }
 

@@ -1,10 +1,9 @@
 // The AI SDK: it asks a server for the newest revision that both speak. A tool is called as a model's step would call it.
 import { createMCPClient, ElicitationRequestSchema } from "@ai-sdk/mcp";
-import { answer } from "./answer.mjs";
 
-async function open(url, heard) {
-  const client = await createMCPClient({ transport: { type: "http", url }, capabilities: { elicitation: {} } });
-  client.onElicitationRequest(ElicitationRequestSchema, () => (heard.emit("asked"), answer));
+async function open(url, heard, headers) {
+  const client = await createMCPClient({ transport: { type: "http", url, headers }, capabilities: { elicitation: {} } });
+  client.onElicitationRequest(ElicitationRequestSchema, r => heard.ask(r.params.message));
   return {
     tools: async () => Object.keys(await client.tools()),
     call: async (name, args) => (await client.tools())[name].execute(args, { toolCallId: "1", messages: [] }),

@@ -4,8 +4,8 @@ import { genkit } from "genkit";
 
 const ai = genkit({});
 
-async function open(url) {
-  const client = createMcpClient({ name: "it", mcpServer: { url } });
+async function open(url, heard, headers) {
+  const client = createMcpClient({ name: "it", mcpServer: { url, requestInit: { headers } } });
   await client.ready();
   const tools = () => client.getActiveTools(ai);
   return {

@@ -2,7 +2,6 @@
 // its own, because a process for each of them takes longer than all else.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { runMcp } from "@modelcontextprotocol/inspector/clients/mcpdo/build/mcp-bin.js";
-import { answer } from "./answer.mjs";
 
 const outputs = new AsyncLocalStorage(), print = process.stdout.write.bind(process.stdout);
 process.stdout.write = (chunk, ...rest) => {
@@ -17,24 +16,28 @@ process.stderr.write = () => true;
 // mcpdo runs a command; hear gets all that it has printed so far, each time.
 export async function mcpdo(hear, ...args) {
   let out = "";
-  await outputs.run(chunk => { out += chunk; hear?.(out); }, () => runMcp(["node", "mcpdo", "--format", "json", ...args]));
+  await outputs.run(chunk => { out += chunk; hear?.(out); }, () => runMcp(["node", "mcpdo", "--format", "json", ...args]))
+    .catch(e => { throw out ? new Error(out) : e; }); // a result with isError is printed, and then an error too
   return JSON.parse(out || "null");
 }
 
 let connections = 0;
 
 function open(era) {
-  return async (url, heard) => {
+  return async (url, heard, headers = {}) => {
     const it = "it" + ++connections;
     const run = (...args) => mcpdo(null, "--connection", it, ...args);
-    await run("connect", "--server-url", url, "--transport", "http", "--era", era, "@" + it);
+    const sent = Object.entries(headers).flatMap(([name, value]) => ["--header", `${name}: ${value}`]);
+    await run("connect", "--server-url", url, ...sent, "--transport", "http", "--era", era, "@" + it);
     return {
       tools: async () => (await run("tools/list")).tools.map(t => t.name),
       call: async (name, args) => {
-        const result = await run("tools/call", name, JSON.stringify(args));
-        if (!result.elicitationPending) return result;
-        heard.emit("asked");
-        return run("elicitation/respond", result.elicitationPending.elicitationId, JSON.stringify(answer.content));
+        let result = await run("tools/call", name, JSON.stringify(args));
+        for (let asked; (asked = result.elicitationPending);) {
+          const answer = await heard.ask(asked.message);
+          result = await run("elicitation/respond", asked.elicitationId, answer.content ? JSON.stringify(answer.content) : "--" + answer.action);
+        }
+        return result;
       },
       resources: async () => (await run("resources/list")).resources.map(r => r.uri),
       read: uri => run("resources/read", uri),

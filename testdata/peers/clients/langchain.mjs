@@ -2,9 +2,9 @@
 // them, which getClient is there for.
 import { MultiServerMCPClient } from "@langchain/mcp-adapters";
 
-async function open(url, heard) {
+async function open(url, heard, headers) {
   const all = new MultiServerMCPClient({
-    mcpServers: { it: { transport: "http", url } },
+    mcpServers: { it: { transport: "http", url, headers } },
     useStandardContentBlocks: true,
     onResourcesUpdated: update => heard.emit("updated", update.uri),
   });

@@ -1,8 +1,8 @@
 // mcporter's runtime, which its command line is made of.
 import { createRuntime } from "mcporter";
 
-async function open(url) {
-  const runtime = await createRuntime({ servers: [{ name: "it", command: { kind: "http", url: new URL(url) } }] });
+async function open(url, heard, headers) {
+  const runtime = await createRuntime({ servers: [{ name: "it", command: { kind: "http", url: new URL(url), headers } }] });
   await runtime.connect("it");
   return {
     tools: async () => (await runtime.listTools("it")).map(t => t.name),

@@ -3,8 +3,8 @@ import { getAllMcpTools, MCPServerStreamableHttp, RunContext, setTracingDisabled
 
 setTracingDisabled(true);
 
-async function open(url) {
-  const server = new MCPServerStreamableHttp({ url, name: "it" });
+async function open(url, heard, headers) {
+  const server = new MCPServerStreamableHttp({ url, name: "it", requestInit: { headers } });
   await server.connect();
   return {
     tools: async () => (await getAllMcpTools([server])).map(t => t.name),

@@ -3,13 +3,12 @@ import { Client as One } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as HTTPOne } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { Client as Two, StreamableHTTPClientTransport as HTTPTwo } from "@modelcontextprotocol/client";
-import { answer } from "./answer.mjs";
 
 const info = { name: "abilities", version: "1" };
 const capabilities = { elicitation: { form: {} } };
 
 async function open(client, transport, elicit, updated, heard) {
-  client.setRequestHandler(elicit, async () => (heard.emit("asked"), answer));
+  client.setRequestHandler(elicit, r => heard.ask(r.params.message));
   client.setNotificationHandler(updated, n => heard.emit("updated", n.params.uri));
   await client.connect(transport);
   return {
@@ -25,12 +24,12 @@ async function open(client, transport, elicit, updated, heard) {
 }
 
 function two(versionNegotiation) {
-  return (url, heard) => open(new Two(info, { capabilities, versionNegotiation }), new HTTPTwo(new URL(url)),
+  return (url, heard, headers) => open(new Two(info, { capabilities, versionNegotiation }), new HTTPTwo(new URL(url), { requestInit: { headers } }),
     "elicitation/create", "notifications/resources/updated", heard);
 }
 
 export const clients = {
-  "TypeScript SDK 1": (url, heard) => open(new One(info, { capabilities }), new HTTPOne(new URL(url)),
+  "TypeScript SDK 1": (url, heard, headers) => open(new One(info, { capabilities }), new HTTPOne(new URL(url), { requestInit: { headers } }),
     ElicitRequestSchema, ResourceUpdatedNotificationSchema, heard),
   "TypeScript SDK 2, legacy": two({ mode: "legacy" }),
   "TypeScript SDK 2, modern": two({ mode: { pin: "2026-07-28" } }),

@@ -1,0 +1,56 @@
+package conformance_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/internal/sealed"
+	"github.com/indusagi/indus/internal/testkit/replicas"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+)
+
+// throughReplicas returns a front of several gateways behind a balancer that sends each request to another one. Each has
+// a process of its own of a server on stdio.
+func throughReplicas(n int) front {
+	return func(t *testing.T, era interop.Era, via interop.TransportConfig) string {
+		t.Helper()
+		server := interop.Server{ID: "everything", Transport: via, Era: era}
+		site := replicas.Start(t, n, sealed.Random(), func(_ string, o *gateway.Options) *gateway.Gateway {
+			o.Transparent = server.ID
+			o.Ledger = &ledger.Options{Mount: &interop.MountOptions{Wait: -1, FleetOptions: interop.FleetOptions{Lanes: 16}}}
+			return gateway.New(context.Background(), []interop.Server{server}, o)
+		})
+		for _, m := range site.Members {
+			attached := m.Gateway().Attached()
+			if err := attached.Fleet.Settle(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if s := attached.Status()[0]; s.Phase != interop.Ready || s.Era != cmp.Or(era, interop.Modern) {
+				t.Fatalf("%s: %+v", m.Name, s)
+			}
+		}
+		return site.URL + "/mcp"
+	}
+}
+
+// TestServerOverReplicas runs the eight runs of TestServer over two replicas. The results are the same as over one. make
+// conformance runs them over three replicas too.
+func TestServerOverReplicas(t *testing.T) {
+	t.Parallel()
+	counts := []int{2}
+	if *reference {
+		counts = append(counts, 3)
+	}
+	for _, n := range counts {
+		for revision, want := range map[string]int{legacyRevision: 30, modernRevision: 37} {
+			t.Run(fmt.Sprintf("%s over %d", revision, n), func(t *testing.T) {
+				t.Parallel()
+				perform(t, runs(revision, throughReplicas(n))[1:], passes(revision, want))
+			})
+		}
+	}
+}

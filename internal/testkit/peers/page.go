@@ -1,0 +1,45 @@
+package peers
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/internal/testkit/fixture"
+)
+
+// Hostile starts MCP servers whose texts try to become markup or to control a terminal. It returns an address: each
+// path below it is a server with 40 tools.
+func Hostile(t testing.TB) (url string) {
+	t.Helper()
+	p := fixture.Start(t, fixture.Command{Path: Node(t), Args: []string{File(t, "hostile.mjs")}})
+	url = p.Line()
+	p.Drain()
+	return url
+}
+
+// Page uses the page of an indus serve in a real browser: with a keyboard, a mouse, a checker of accessibility, and as
+// an attacker. link is a link for one use. If shots is a directory, it only writes pictures of all sections there.
+func Page(t testing.TB, site, link, shots string) {
+	t.Helper()
+	for _, pkg := range []string{"@sparticuz/chromium", "puppeteer-core", "axe-core"} {
+		installed(t, pkg)
+	}
+	for _, name := range []string{"page.mjs", "chromium.mjs", "hostile.mjs"} { // a change of them is a change of the test
+		if _, err := os.ReadFile(File(t, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	given := encoded(t, map[string]string{"site": site, "link": link, "shots": shots})
+	out, err := run(t, Node(t), []string{File(t, "page.mjs"), given})
+	for line := range strings.Lines(out) {
+		if strings.HasPrefix(line, "ok ") {
+			t.Log(strings.TrimSpace(line))
+		} else {
+			t.Error(strings.TrimSpace(line))
+		}
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,373 @@
+// Uses the page of indus serve in a real browser, as a person, a screen reader and an attacker do.
+//
+//	node page.mjs '{"link": …, "site": …}' [CHECK]...
+//
+// Prints a line for each check: "ok NAME", or "FAIL NAME: REASON". With "shots", it writes pictures of all sections there.
+import { createServer } from "node:http";
+import axe from "axe-core";
+import { launch } from "./chromium.mjs";
+
+const given = JSON.parse(process.argv[2]);
+const site = new URL(given.site);
+const browser = await launch(["evil.example", "other.example"]);
+const problems = []; // of all pages: errors, foreign requests, dialogs
+
+// open returns a page that notes everything that must not happen.
+async function open(context = browser) {
+  const page = await context.newPage();
+  page.on("pageerror", (e) => problems.push(`error: ${e.message}`));
+  page.on("console", (m) => {
+    if (m.type() === "error" && !/status of 40[34]/.test(m.text())) problems.push(`console: ${m.text()}`);
+  });
+  page.on("dialog", (d) => { problems.push(`dialog: ${d.message()}`); d.dismiss(); });
+  page.on("request", (r) => {
+    const to = new URL(r.url());
+    if (to.protocol !== "data:" && to.host !== site.host && !page.mayLeave) problems.push(`request to ${r.url()}`);
+  });
+  return page;
+}
+
+function must(condition, text) {
+  if (!condition) throw new Error(text);
+}
+
+const text = (page, selector = "body") => page.$eval(selector, (e) => e.innerText);
+const go = (page, path) => page.goto(new URL(path, site).href, { waitUntil: "load" });
+
+// until waits for a condition in the page, for at most 20 s.
+async function until(page, condition, ...args) {
+  for (;;) {
+    try {
+      return await page.waitForFunction(condition, { timeout: 20_000 }, ...args);
+    } catch (e) {
+      if (!/context was destroyed|detached/.test(e.message)) throw e; // the page has changed meanwhile
+    }
+  }
+}
+
+const says = (page, words) => until(page, (w) => document.body.innerText.includes(w), words);
+
+// callTool calls a tool as an MCP client, and returns the answer as text.
+async function callTool(name, args) {
+  const meta = "io.modelcontextprotocol/";
+  const answer = await fetch(new URL("/mcp", site), {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json", Accept: "application/json, text/event-stream", "Mcp-Method": "tools/call",
+      "Mcp-Protocol-Version": "2026-07-28", "Mcp-Name": name,
+    },
+    body: JSON.stringify({
+      jsonrpc: "2.0", id: 1, method: "tools/call", params: {
+        name, arguments: args, _meta: {
+          [`${meta}protocolVersion`]: "2026-07-28", [`${meta}clientCapabilities`]: {},
+          [`${meta}clientInfo`]: { name: "browser test", version: "1" },
+        },
+      },
+    }),
+  });
+  return answer.text();
+}
+
+// press moves to a button by the keyboard alone and presses it.
+async function press(page, selector) {
+  for (let i = 0; i < 400; i++) {
+    await page.keyboard.press("Tab");
+    if (await page.evaluate((s) => document.activeElement?.matches(s), selector)) return page.keyboard.press("Enter");
+  }
+  throw new Error(`the keyboard does not reach ${selector}`);
+}
+
+const page = await open();
+await page.goto(given.link, { waitUntil: "load" });
+await until(page, () => location.pathname === "/");
+const paths = await page.$$eval("nav[aria-label=Sections] a", (all) => all.map((a) => a.getAttribute("href")));
+
+const checks = {
+  // Every section: no flaw for screen readers, no markup of others, and no wider than the screen.
+  async sections() {
+    must(paths.length > 5, `sections: ${paths}`);
+    for (const path of paths) {
+      for (const [width, scheme] of [[1280, "light"], [1280, "dark"], [360, "light"], [360, "dark"]]) {
+        await page.setViewport({ width, height: 800 });
+        await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+        await go(page, path);
+        const at = `${path} at ${width} ${scheme}`;
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        must(wide <= 0, `${at}: ${wide} pixels too wide`);
+        if (scheme === "light" && width === 360) continue; // the rest differs by color or by width alone
+        await page.evaluate(axe.source);
+        const found = await page.evaluate(async () => (await axe.run()).violations.map((v) =>
+          `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200)).join(" | ")}`));
+        must(found.length === 0, `${at}: ${found.join("; ")}`);
+        await clean(at);
+      }
+    }
+    await page.setViewport({ width: 1280, height: 800 });
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);
+  },
+
+  // The JSON of each section, which has no markup either.
+  async json() {
+    for (const path of paths.slice(1)) {
+      const type = await page.evaluate(async (p) => {
+        const answer = await fetch(p, { headers: { Accept: "application/json" } });
+        await answer.json();
+        return answer.headers.get("Content-Type");
+      }, path);
+      must(type === "application/json", `${path}: ${type}`);
+    }
+  },
+
+  async keyboard() {
+    await go(page, "/servers");
+    await page.keyboard.press("Tab");
+    must(await page.evaluate(() => document.activeElement.matches(".skip")), "the first stop is not the skip link");
+    await page.keyboard.press("Enter");
+    must(await page.evaluate(() => location.hash === "#main"), "the skip link leads nowhere");
+    await go(page, "/servers");
+    await press(page, `button[aria-label="Restart fs"]`);
+    await says(page, "fs is being restarted");
+    await press(page, `nav a[href="/calls"]`);
+    await until(page, () => document.title.startsWith("Calls"));
+  },
+
+  // A call appears without a reload, and can be cancelled.
+  async calls() {
+    await go(page, "/calls");
+    await until(page, () => document.getElementById("connection").textContent === "Live");
+    const call = callTool("everything__trigger-long-running-operation", { duration: 60, steps: 60 });
+    const button = `button[aria-label="Cancel trigger-long-running-operation"]`;
+    await page.waitForSelector(button, { timeout: 20_000 });
+    await page.click(button);
+    await says(page, "the request is cancelled");
+    must((await call).includes("an operator has cancelled"), "the client got no error");
+    await page.select("#outcome", "error"); // sends the form by itself
+    await until(page, () => location.search.includes("outcome=error"));
+  },
+
+  // A call that ends while the page fetches its beginning does not stay.
+  async lastChange() {
+    await go(page, "/calls");
+    await until(page, () => document.getElementById("connection").textContent === "Live");
+    await until(page, () => document.body.innerText.includes("No request is in flight"));
+    await page.evaluate(() => {
+      const { fetch } = window;
+      window.fetch = async (...given) => {
+        const answer = await fetch(...given);
+        await new Promise((done) => setTimeout(done, 4000));
+        return answer;
+      };
+    });
+    const call = callTool("everything__trigger-long-running-operation", { duration: 3, steps: 1 });
+    await page.waitForSelector(`button[aria-label="Cancel trigger-long-running-operation"]`, { timeout: 20_000 });
+    await call;
+    await says(page, "No request is in flight");
+  },
+
+  // A question stays while the page changes, and ends by itself.
+  async questions() {
+    await go(page, "/servers");
+    await until(page, () => document.getElementById("connection").textContent === "Live");
+    const off = "form[action='/servers/disable']:has([value=fs]) button";
+    await page.click(off);
+    for (let i = 0; i < 4; i++) {
+      await callTool("everything__echo", { message: "x" });
+      await new Promise((done) => setTimeout(done, 700));
+      must(await page.$eval(off, (e) => e.textContent) === "Really?", "the question is gone");
+    }
+    await until(page, (s) => document.querySelector(s)?.textContent === "Switch off", off);
+    must(await page.$eval(off, (e) => e.getAttribute("aria-label")) === "Switch off fs", "the button lost its name");
+  },
+
+  // A person allows one call and denies another. The page shows both without a reload.
+  async approvals() {
+    await go(page, "/approvals");
+    const ask = () => callTool("everything__get-sum", { a: 2, b: 40 });
+    const id = async () => /approval (\w{4})/.exec(await ask())[1];
+    let waiting = await id();
+    await page.waitForSelector(`#allow-${waiting}`, { timeout: 20_000 });
+    must((await text(page)).includes('"a": 2'), "the arguments are not shown");
+    await page.click(`#allow-${waiting}`);
+    await until(page, (w) => !document.getElementById(`allow-${w}`), waiting);
+    must((await ask()).includes("42"), "an allowed call does not run");
+    waiting = await id();
+    await page.waitForSelector(`#deny-${waiting}`, { timeout: 20_000 });
+    await page.type(`#reason-${waiting}`, "not on a Friday");
+    await page.click(`#deny-${waiting}`);
+    await until(page, (w) => !document.getElementById(`deny-${w}`), waiting);
+    must((await ask()).includes("not on a Friday"), "a denied call has no reason");
+  },
+
+  // A tool is called by its form; hostile schemas and answers stay text.
+  async tries() {
+    const form = "form[action='/try/call']";
+    const call = async (tool) => {
+      await page.waitForSelector(form);
+      await page.evaluate((f) => document.querySelector(f).requestSubmit(), form);
+      await until(page, () => document.getElementById("answer"));
+      await clean(`/try/call of ${tool}`);
+      return text(page, "main");
+    };
+    await go(page, "/try?tool=everything__echo");
+    await page.type(`${form} input[type=text], ${form} textarea`, "hello");
+    must((await call("echo")).includes("Echo: hello"), "no answer");
+    await go(page, "/try?tool=everything__get-tiny-image");
+    await call("get-tiny-image");
+    must(await page.$eval("img[src^='data:image/']", (i) => i.naturalWidth > 0), "no picture");
+    const hostile = await page.evaluate(async () => {
+      const all = await (await fetch("/servers", { headers: { Accept: "application/json" } })).json();
+      return all.servers.find((s) => s.id === "h0");
+    });
+    if (!hostile) return;
+    await go(page, "/try?tool=h0__tool_0");
+    await clean("/try of a hostile tool");
+    await page.evaluate(axe.source);
+    const found = await page.evaluate(async () => (await axe.run()).violations.map((v) => v.id + v.nodes[0].html));
+    must(found.length === 0, `a hostile form: ${found}`);
+    await call("a hostile tool");
+  },
+
+  // The key of a client is made on the spot only if clients need one; the lines never are.
+  async connects() {
+    await go(page, "/connect");
+    await says(page, new URL("/mcp", site).href);
+    await clean("/connect");
+  },
+
+  async policy() {
+    await go(page, "/policy");
+    await page.type("#item", "everything/get-sum");
+    await page.keyboard.press("Enter");
+    await says(page, "sums");
+    await until(page, () => location.pathname === "/policy/explain");
+    await clean("/policy/explain");
+  },
+
+  async audit() {
+    await go(page, "/audit?tool=get-sum");
+    await says(page, "get-sum");
+    await page.click("form[action='/audit/verify'] button");
+    await until(page, () => location.pathname === "/audit/verify");
+    await says(page, "records");
+    await clean("/audit/verify");
+  },
+
+  // A second click is needed where something ends.
+  async switches() {
+    await go(page, "/servers");
+    const off = "form[action='/servers/disable']:has([value=fs]) button", on = off.replace("disable", "enable");
+    await page.click(off);
+    await until(page, (s) => document.querySelector(s)?.textContent === "Really?", off);
+    await page.click(off);
+    await says(page, "fs is off at");
+    await page.waitForSelector(on, { timeout: 20_000 });
+    await page.click(on);
+    await says(page, "fs is on at");
+  },
+
+  // DNS rebinding: a name of the attacker that leads here.
+  async rebinding() {
+    const attacked = await open();
+    attacked.mayLeave = true;
+    const answer = await attacked.goto(`http://evil.example:${site.port}/servers`);
+    must(answer.status() === 403, `status ${answer.status()}`);
+    must(!(await text(attacked)).includes("everything"), "the servers are shown");
+    await attacked.close();
+  },
+
+  // Pages of other sites, and of another port of this machine, with the visitor's cookie.
+  async otherSites() {
+    const attack = `<!doctype html><iframe id=frame src="${site.origin}/servers"></iframe>
+      <form id=form method=post action="${site.origin}/servers/restart" target=sink><input name=server value=everything></form>
+      <iframe name=sink></iframe>`;
+    const web = createServer((_, response) => response.writeHead(200, { "Content-Type": "text/html" }).end(attack));
+    await new Promise((listening) => web.listen(0, "127.0.0.1", listening));
+    const before = await restarts();
+    for (const host of ["127.0.0.1", "localhost", "other.example"]) {
+      const evil = await open();
+      evil.mayLeave = true;
+      evil.removeAllListeners("console"); // the browser reports what it refuses
+      await evil.goto(`http://${host}:${web.address().port}/`);
+      await evil.evaluate(async (origin) => {
+        document.getElementById("form").submit();
+        const body = new URLSearchParams({ server: "everything" });
+        const how = { method: "POST", mode: "no-cors", credentials: "include", body };
+        await fetch(`${origin}/servers/restart`, how).catch(() => {});
+        await fetch(`${origin}/servers/restart`, { ...how, headers: { "Content-Type": "text/plain" } }).catch(() => {});
+        await fetch(`${origin}/servers`, { credentials: "include" }).then((r) => r.text()).then((t) => { window.read = t; }, () => {});
+        await new Promise((done) => { const s = document.createElement("script"); s.src = `${origin}/servers`; s.onload = s.onerror = done; document.body.append(s); });
+      }, site.origin);
+      must(!(await evil.evaluate(() => window.read)), `${host}: it reads the page`);
+      for (const frame of evil.frames()) {
+        const inside = await frame.evaluate(() => document.body?.innerText ?? "").catch(() => "");
+        must(!inside.includes("everything"), `${host}: the page is in a frame`);
+      }
+      await evil.close();
+    }
+    web.close();
+    must(await restarts() === before, "another site has restarted a server");
+  },
+
+  async signOut() {
+    await go(page, "/servers");
+    await page.click("header form button");
+    await says(page, "you are signed out");
+    must((await go(page, "/servers")).status() === 403, "still there");
+  },
+
+  // A stranger: no cookie, a used link, a guessed link. It is last, because a link that comes twice ends its session.
+  async strangers() {
+    const context = await browser.createBrowserContext();
+    const stranger = await open(context);
+    for (const path of [...paths, given.link, "/enter?link=AAAA"]) {
+      const answer = await go(stranger, path);
+      must(answer.status() === 403, `${path}: ${answer.status()}`);
+      must((await text(stranger)).includes("indus page"), `${path}: no way is shown`);
+    }
+    await context.close();
+  },
+};
+
+// restarts returns how often the server everything was started.
+async function restarts() {
+  const all = await page.evaluate(async () => (await fetch("/servers", { headers: { Accept: "application/json" } })).json());
+  return all.servers.find((s) => s.id === "everything").connectMs;
+}
+
+// clean checks that no text of others became markup.
+async function clean(at) {
+  const found = await page.evaluate(() => [String(window.hacked), document.querySelectorAll(
+    "script:not([src]), img[src=x], [onerror], [onload], [onclick], a[href^='javascript:'], [style]").length]);
+  must(found[0] === "undefined" && found[1] === 0, `${at}: markup of others: ${found}`);
+}
+
+let failed = false;
+try {
+  if (given.shots) {
+    for (const [path, width, scheme] of [...paths.map((p) => [p, 1280, "light"]), ["/servers", 360, "dark"], ["/calls", 1280, "dark"]]) {
+      await page.setViewport({ width, height: 720 });
+      await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+      await go(page, path);
+      await new Promise((done) => setTimeout(done, 500));
+      const name = (path.slice(1) || "overview") + (scheme === "dark" ? "-dark" : "") + (width < 1000 ? "-narrow" : "");
+      await page.screenshot({ path: `${given.shots}/${name}.png` });
+    }
+  } else {
+    const wanted = process.argv.slice(3);
+    for (const [name, check] of Object.entries(checks)) {
+      if (wanted.length > 0 && !wanted.includes(name)) continue;
+      const began = Date.now();
+      try {
+        await check();
+        if (problems.length > 0) throw new Error(problems.splice(0).join("; "));
+        console.log(`ok ${name} ${Date.now() - began} ms`);
+      } catch (e) {
+        failed = true;
+        console.log(`FAIL ${name}: ${e.message} ${problems.splice(0).join("; ")}`);
+      }
+    }
+  }
+} finally {
+  await browser.close();
+}
+process.exit(failed ? 1 : 0);
