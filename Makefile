@@ -25,7 +25,7 @@ SDKS := -gcflags=github.com/anthropics/...=-l -gcflags=github.com/openai/...=-l
 # A program with the race detector sleeps for a second before it exits, and so does each package's test.
 export GORACE := atexit_sleep_ms=0
 
-.PHONY: all build test providers check format vet staticcheck race platforms conformance fuzz bench compare soak release release-check peers clean
+.PHONY: all build test providers check format vet staticcheck templates race platforms conformance fuzz bench compare soak release release-check peers clean
 
 all: build
 
@@ -39,7 +39,7 @@ $(PEERS): testdata/peers/package.json testdata/peers/package-lock.json
 
 # Schemas are adapted by one goroutine: the detector sees some of them, and all pairs of schema and profile go without it.
 test: peers
-	$(GO) test $(RACE) -vet=off ./...
+	$(GO) test $(RACE) -vet=off -timeout 15m ./...
 	$(GO) test -vet=off ./schema ./schema/validate
 	$(MAKE) providers
 
@@ -48,7 +48,7 @@ providers:
 
 # TESTED=1 says that make test has just passed: it tests with the race detector. Then, as in CI, an input that fuzzing finds is
 # printed and refuses nothing, because it is random and seldom in what has changed. The inputs in the tree are tests like others.
-check: format vet staticcheck platforms $(if $(TESTED),,race)
+check: format vet staticcheck templates platforms $(if $(TESTED),,race)
 	scripts/fuzz 1s -gcflags=github.com/indusagi/indus/...=-d=libfuzzer$(if $(TESTED), || echo "fuzzing found an input: see above")
 
 format:
@@ -62,6 +62,14 @@ staticcheck:
 	cd tools && $(GO) build -o ../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	GOFLAGS="$$($(GO) env GOFLAGS) $(RACE)" bin/staticcheck ./...
 
+# The Go code of the page's templates is in the tree, so that users need no generator.
+templates:
+	cd tools && $(GO) build -o ../bin/templ github.com/a-h/templ/cmd/templ
+	bin/templ fmt -fail cmd/indus/internal/page
+	@before=$$(cat cmd/indus/internal/page/*_templ.go | cksum); bin/templ generate -path cmd/indus/internal/page; \
+	if [ "$$before" != "$$(cat cmd/indus/internal/page/*_templ.go | cksum)" ]; then \
+		echo "the templates were newer than their Go code: commit the files *_templ.go"; exit 1; fi
+
 # Windows must compile; macOS must, and cannot be run here. This is a type check from source of all packages, their tests and
 # what they import, and no build: that would compile everything once more for each system. make release builds and links.
 platforms:
@@ -72,7 +80,7 @@ race: peers
 
 conformance: peers
 	$(GO) test -count=1 -vet=off -v ./internal/testkit/conformance -args -reference $(UPDATE)
-	$(GO) test -count=1 -vet=off -run 'TestClients(SignIn)?$$' ./cmd/indus $(if $(UPDATE),-args $(UPDATE))
+	$(GO) test -count=1 -vet=off -run 'TestClients(SignIn|WaitForApproval)?$$' ./cmd/indus $(if $(UPDATE),-args $(UPDATE))
 
 fuzz:
 	scripts/fuzz $(FUZZTIME)

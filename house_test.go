@@ -40,7 +40,9 @@ var exportedBudget = map[string]struct {
 }
 
 // largePackages lists the packages with more lines than maxLines, tests aside. ARCHITECTURE.md has the reasons.
-var largePackages = []string{"gateway", "host", "interop", "ledger", "mcpconfig", "oauth", "schema"}
+var largePackages = []string{
+	"cmd/indus/internal/page", "gateway", "host", "interop", "ledger", "mcpconfig", "oauth", "schema",
+}
 
 // roomBudget limits the lines of each room outside tests. A room is a directory of the root with all below it, except
 // internal/testkit. If a room shrinks, its budget shrinks too. A budget grows only for a reason that the commit gives.
@@ -48,18 +50,19 @@ var roomBudget = map[string]int{
 	"agent":     3500,
 	"approval":  1200,
 	"audit":     1900,
-	"cmd":       24400,
+	"cmd":       31600,
 	"examples":  300,
-	"gateway":   6500,
-	"host":      7400,
-	"identity":  1800,
-	"internal":  11500,
-	"interop":   12450,
+	"gateway":   7100,
+	"host":      7600,
+	"identity":  1850,
+	"internal":  11600,
+	"interop":   12500,
 	"ledger":    4100,
-	"mcpconfig": 10700,
+	"mcpconfig": 10900,
 	"oauth":     4200,
 	"operation": 2700,
 	"policy":    3750,
+	"replica":   900,
 	"schema":    9500,
 	"toolbox":   7700,
 }
@@ -125,8 +128,8 @@ func TestPackagesStaySmall(t *testing.T) {
 
 // TestLinesFit checks that no line outside tests is wider than maxColumns.
 func TestLinesFit(t *testing.T) {
-	for _, file := range tracked(t, "*.go") {
-		if strings.HasSuffix(file, "_test.go") {
+	for _, file := range append(tracked(t, "*.go"), tracked(t, "*.templ")...) {
+		if strings.HasSuffix(file, "_test.go") || strings.HasSuffix(file, "_templ.go") {
 			continue
 		}
 		number := 0
