@@ -90,12 +90,18 @@ func (x *exchange) wait() reply {
 		if m == nil {
 			t.Fatalf("%s: no answer", x.session.name)
 		}
-		var env struct{ ID, Params, Result, Error json.RawMessage }
+		var env struct {
+			ID, Params, Result, Error json.RawMessage
+			Method                    string
+		}
 		if err := json.Unmarshal(m, &env); err != nil {
 			t.Fatalf("%s: %v in %.200s", x.session.name, err, m)
 		}
-		if env.ID == nil {
+		switch { // a client on streams may also learn meanwhile that a list has changed
+		case env.Method == "notifications/progress":
 			r.notes = append(r.notes, env.Params)
+			continue
+		case env.ID == nil:
 			continue
 		}
 		if string(env.ID) != x.id {
