@@ -68,6 +68,28 @@ async function callTool(name, args) {
   return answer.text();
 }
 
+// click presses a button by the pointer, again if the page has changed just before.
+async function click(page, selector) {
+  for (;;) {
+    await page.waitForSelector(selector, { timeout: 20_000 });
+    await until(page, () => performance.now() - earlier.time > settling);
+    await page.evaluate(() => { document.getElementById("connection").textContent = ""; });
+    await page.click(selector);
+    const text = await page.$eval("#connection", (e) => e.textContent).catch(() => "");
+    if (!text.includes("press again")) return;
+  }
+}
+
+// live waits until a page gets events.
+const live = (page) => until(page, () => document.getElementById("connection").textContent === "Live");
+
+// show tells a page that its tab is visible, or not. Without a window, all tabs are.
+const show = (page, visible) => page.evaluate((hidden) => {
+  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+  document.getElementById("connection").textContent = "";
+  document.dispatchEvent(new Event("visibilitychange"));
+}, !visible);
+
 // press moves to a button by the keyboard alone and presses it.
 async function press(page, selector) {
   for (let i = 0; i < 400; i++) {
@@ -134,42 +156,23 @@ const checks = {
   // A call appears without a reload, and can be cancelled.
   async calls() {
     await go(page, "/calls");
-    await until(page, () => document.getElementById("connection").textContent === "Live");
+    await live(page);
     const call = callTool("everything__trigger-long-running-operation", { duration: 60, steps: 60 });
     const button = `button[aria-label="Cancel trigger-long-running-operation"]`;
     await page.waitForSelector(button, { timeout: 20_000 });
-    await page.click(button);
+    await click(page, button);
     await says(page, "the request is cancelled");
     must((await call).includes("an operator has cancelled"), "the client got no error");
     await page.select("#outcome", "error"); // sends the form by itself
     await until(page, () => location.search.includes("outcome=error"));
   },
 
-  // A call that ends while the page fetches its beginning does not stay.
-  async lastChange() {
-    await go(page, "/calls");
-    await until(page, () => document.getElementById("connection").textContent === "Live");
-    await until(page, () => document.body.innerText.includes("No request is in flight"));
-    await page.evaluate(() => {
-      const { fetch } = window;
-      window.fetch = async (...given) => {
-        const answer = await fetch(...given);
-        await new Promise((done) => setTimeout(done, 4000));
-        return answer;
-      };
-    });
-    const call = callTool("everything__trigger-long-running-operation", { duration: 3, steps: 1 });
-    await page.waitForSelector(`button[aria-label="Cancel trigger-long-running-operation"]`, { timeout: 20_000 });
-    await call;
-    await says(page, "No request is in flight");
-  },
-
   // A question stays while the page changes, and ends by itself.
   async questions() {
     await go(page, "/servers");
-    await until(page, () => document.getElementById("connection").textContent === "Live");
+    await live(page);
     const off = "form[action='/servers/disable']:has([value=fs]) button";
-    await page.click(off);
+    await click(page, off);
     for (let i = 0; i < 4; i++) {
       await callTool("everything__echo", { message: "x" });
       await new Promise((done) => setTimeout(done, 700));
@@ -187,13 +190,13 @@ const checks = {
     let waiting = await id();
     await page.waitForSelector(`#allow-${waiting}`, { timeout: 20_000 });
     must((await text(page)).includes('"a": 2'), "the arguments are not shown");
-    await page.click(`#allow-${waiting}`);
+    await click(page, `#allow-${waiting}`);
     await until(page, (w) => !document.getElementById(`allow-${w}`), waiting);
     must((await ask()).includes("42"), "an allowed call does not run");
     waiting = await id();
     await page.waitForSelector(`#deny-${waiting}`, { timeout: 20_000 });
     await page.type(`#reason-${waiting}`, "not on a Friday");
-    await page.click(`#deny-${waiting}`);
+    await click(page, `#deny-${waiting}`);
     await until(page, (w) => !document.getElementById(`deny-${w}`), waiting);
     must((await ask()).includes("not on a Friday"), "a denied call has no reason");
   },
@@ -234,6 +237,49 @@ const checks = {
     await clean("/connect");
   },
 
+  // A button that comes under the pointer is not pressed, and the keyboard stays where it is.
+  async pointer() {
+    const ask = async (a) => /approval (\w{4})/.exec(await callTool("everything__get-sum", { a, b: 1 }))[1];
+    const [first, second] = [await ask(11), await ask(12)];
+    await page.setViewport({ width: 1280, height: 3000 });
+    await go(page, "/approvals");
+    await live(page);
+    const at = await (await page.$(`#allow-${first}`)).boundingBox();
+    await page.focus(`#deny-${second}`);
+    const other = await open();
+    await go(other, "/approvals");
+    await click(other, `#deny-${first}`);
+    await says(other, `denied ${first}`);
+    await other.close();
+    await page.bringToFront();
+    await until(page, (w) => !document.getElementById(`allow-${w}`), first);
+    must(await page.evaluate(() => document.activeElement.id) === `deny-${second}`, "the focus is lost");
+    must(await page.evaluate(({ x, y }) => document.elementFromPoint(x + 9, y + 9).id, at) === `allow-${second}`,
+      "the next call is elsewhere");
+    await page.mouse.click(at.x + 9, at.y + 9);
+    await says(page, "press again");
+    must(await page.$(`#allow-${second}`), "a button that has just come was pressed");
+    await page.focus(`#deny-${second}`);
+    await page.keyboard.press("Enter");
+    await says(page, `denied ${second}`);
+    await page.setViewport({ width: 1280, height: 800 });
+  },
+
+  // Browsers open six connections to a host. Tabs that are not visible need none.
+  async tabs() {
+    const all = [];
+    for (let i = 0; i < 8; i++) {
+      const tab = await open();
+      all.push(tab);
+      await go(tab, "/servers");
+      await live(tab);
+      await show(tab, false);
+    }
+    await show(all[0], true);
+    await live(all[0]);
+    for (const tab of all) await tab.close();
+  },
+
   async policy() {
     await go(page, "/policy");
     await page.type("#item", "everything/get-sum");
@@ -256,13 +302,25 @@ const checks = {
   async switches() {
     await go(page, "/servers");
     const off = "form[action='/servers/disable']:has([value=fs]) button", on = off.replace("disable", "enable");
-    await page.click(off);
+    await click(page, off);
     await until(page, (s) => document.querySelector(s)?.textContent === "Really?", off);
-    await page.click(off);
+    await click(page, off);
     await says(page, "fs is off at");
     await page.waitForSelector(on, { timeout: 20_000 });
-    await page.click(on);
+    await click(page, on);
     await says(page, "fs is on at");
+  },
+
+  // A stranger: no cookie, a used link, a guessed link.
+  async strangers() {
+    const context = await browser.createBrowserContext();
+    const stranger = await open(context);
+    for (const path of [...paths, "/enter?link=AAAA"]) {
+      const answer = await go(stranger, path);
+      must(answer.status() === 403, `${path}: ${answer.status()}`);
+      must((await text(stranger)).includes("indus page"), `${path}: no way is shown`);
+    }
+    await context.close();
   },
 
   // DNS rebinding: a name of the attacker that leads here.
@@ -312,19 +370,9 @@ const checks = {
     await go(page, "/servers");
     await page.click("header form button");
     await says(page, "you are signed out");
-    must((await go(page, "/servers")).status() === 403, "still there");
-  },
-
-  // A stranger: no cookie, a used link, a guessed link. It is last, because a link that comes twice ends its session.
-  async strangers() {
-    const context = await browser.createBrowserContext();
-    const stranger = await open(context);
-    for (const path of [...paths, given.link, "/enter?link=AAAA"]) {
-      const answer = await go(stranger, path);
-      must(answer.status() === 403, `${path}: ${answer.status()}`);
-      must((await text(stranger)).includes("indus page"), `${path}: no way is shown`);
+    for (const path of ["/servers", given.link]) {
+      must((await go(page, path)).status() === 403, `${path}: still there`);
     }
-    await context.close();
   },
 };
 

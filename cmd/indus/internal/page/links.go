@@ -26,10 +26,11 @@ const linkLife = 10 * time.Minute
 // in a file that only the user can read, so that "indus page" can make links. It is never sent.
 type links struct {
 	secret []byte
-	path   string // the file, "" if there is none
 
-	mu   sync.Mutex
-	used map[string]time.Time // the links that were used, until they expire
+	mu     sync.Mutex
+	used   map[string]time.Time // the links that were used, until they expire
+	path   string               // the file, "" if there is none
+	closed bool                 // there is no file any more
 }
 
 // servedPage is the content of the file: a page that is served.
@@ -52,7 +53,9 @@ func pagesDir() string {
 // announce writes the file. Without a state directory there is none, and "indus page" does not find the page.
 func (l *links) announce(address string) error {
 	dir := pagesDir()
-	if dir == "" {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if dir == "" || l.closed {
 		return nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -72,6 +75,9 @@ func (l *links) announce(address string) error {
 
 // withdraw removes the file.
 func (l *links) withdraw() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
 	if l.path != "" {
 		_ = os.Remove(l.path)
 	}

@@ -14,15 +14,48 @@ function isEdited(region) {
     picked && !picked.isCollapsed && region.contains(picked.anchorNode);
 }
 
-// replace puts the new content into a region. The focus and open details stay.
+// finder returns a function that finds an element again after its region was replaced: by the nearest id, and by its
+// number there.
+function finder(element) {
+  const [near, tag] = [element.closest("[id]"), element.tagName];
+  const index = [...near.querySelectorAll(tag)].indexOf(element);
+  return () => {
+    const other = document.getElementById(near.id);
+    return index < 0 ? other : other?.querySelectorAll(tag)[index];
+  };
+}
+
+// replace puts the new content into a region. The focus, open details and the scrolling of tables stay.
 function replace(region, fresh) {
   if (region.innerHTML === fresh.innerHTML) return;
-  const focused = region.contains(document.activeElement) ? document.activeElement.id : "";
+  const focused = region.contains(document.activeElement) ? finder(document.activeElement) : null;
   const open = [...region.querySelectorAll("details[open][id]")].map((d) => d.id);
+  const scrolled = [...region.querySelectorAll(".wide, pre")].filter((e) => e.scrollLeft || e.scrollTop)
+    .map((e) => [finder(e), { left: e.scrollLeft, top: e.scrollTop }]);
   region.replaceChildren(...fresh.childNodes);
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  for (const [find, place] of scrolled) find()?.scrollTo(place);
+  focused?.()?.focus({ preventScroll: true });
 }
+
+// A caller could time its requests so that another button comes under the pointer of a person who is about to press
+// one. For a moment after a change, a pointer thus presses only a button that was there before the change.
+const settling = 700; // milliseconds
+let earlier = { places: new Map(), time: -settling };
+
+// places returns where each button is.
+const places = () => new Map([...document.querySelectorAll("button[id]")].map((b) => [b.id, b.getBoundingClientRect()]));
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button[id]");
+  if (!button || event.detail === 0 || event.timeStamp - earlier.time > settling) return; // 0: by the keyboard
+  const { left, right, top, bottom } = earlier.places.get(button.id) ?? {};
+  const [x, y] = [event.clientX, event.clientY];
+  if (x >= left && x <= right && y >= top && y <= bottom) return;
+  event.preventDefault();
+  event.stopPropagation();
+  document.getElementById("connection").textContent = "The page has just changed: look again, and press again";
+}, true);
 
 const stale = new Set(); // the ids of regions that have changed
 let fetching = false;
@@ -40,11 +73,13 @@ async function refresh() {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" }, credentials: "same-origin" });
     if (answer.status === 403) return location.reload();
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const before = places();
     for (const region of due) {
       const other = fresh.getElementById(region.id);
       if (isEdited(region)) stale.add(region.id);
       else if (other) replace(region, document.adoptNode(other));
     }
+    earlier = { places: before, time: performance.now() };
   } catch {
     for (const region of due) stale.add(region.id);
     return; // the next event tries again
@@ -54,24 +89,35 @@ async function refresh() {
   refresh(); // what has changed meanwhile
 }
 
+// connect reads events while the page is visible: all tabs together have only six connections to a host.
 function connect() {
   const line = document.getElementById("connection");
   if (!line || regions().length === 0) return;
-  const source = new EventSource("/events");
-  source.onopen = () => {
-    line.textContent = "Live";
-    markStale(() => true); // nothing is known about the time before
-    refresh();
+  let source = null;
+  const follow = () => {
+    if (document.hidden) {
+      source?.close();
+      source = null;
+    } else if (!source) {
+      source = new EventSource("/events");
+      source.onopen = () => {
+        line.textContent = "Live";
+        markStale(() => true); // nothing is known about the time before
+        refresh();
+      };
+      source.onerror = () => {
+        line.textContent = "Not connected: this page shows the state of " + new Date().toLocaleTimeString();
+      };
+      source.onmessage = (event) => {
+        const topics = event.data.split(" ");
+        line.textContent = "Live";
+        markStale((region) => topicsOf(region).some((topic) => topics.includes(topic)));
+        refresh();
+      };
+    }
   };
-  source.onerror = () => {
-    line.textContent = "Not connected: this page shows the state of " + new Date().toLocaleTimeString();
-  };
-  source.onmessage = (event) => {
-    const topics = event.data.split(" ");
-    markStale((region) => topicsOf(region).some((topic) => topics.includes(topic)));
-    refresh();
-  };
-  document.addEventListener("visibilitychange", refresh);
+  follow();
+  document.addEventListener("visibilitychange", follow);
   document.addEventListener("focusout", () => setTimeout(refresh));
 }
 
