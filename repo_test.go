@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -247,6 +248,18 @@ func TestTheCommandIsNoLargerThanNeeded(t *testing.T) {
 	for _, file := range tracked(t, "cmd/*.go") {
 		if strings.Contains(read(t, file), "GoHTML(") {
 			t.Errorf("%s converts between templ and html/template", file)
+		}
+	}
+}
+
+// TestModulesAreTidy lists the packages of the other modules here. Each needs the main one, so what the main one requires
+// changes their requirements too.
+func TestModulesAreTidy(t *testing.T) {
+	for _, mod := range tracked(t, "*/go.mod") {
+		list := exec.Command("go", "list", "-test", "-deps", "./...")
+		list.Dir = filepath.Dir(mod)
+		if out, err := list.CombinedOutput(); err != nil {
+			t.Errorf("%s: run go mod tidy there: %v\n%.500s", mod, err, out)
 		}
 	}
 }

@@ -84,10 +84,7 @@ func someArguments() (all []json.RawMessage) {
 // TestListIsCall checks random policies: a tool that is not listed cannot be called with any arguments, and a listed
 // tool can be called with some.
 func TestListIsCall(t *testing.T) {
-	policies, seed := 10_000, rand.Uint64()
-	if testing.Short() {
-		policies = 1000
-	}
+	policies, seed := somePolicies, rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 1))
 	arguments := someArguments()
