@@ -23,7 +23,7 @@ async function unpacked() {
   await chmod(join(fresh, "chromium"), 0o755);
   for (const name of ["al2023.tar.br", "fonts.tar.br"]) await pipeline(...open(name), tar.extract(fresh));
   await writeFile(join(fresh, "fonts.conf"), `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-    <fontconfig><dir>${dir}/fonts</dir><cachedir>${dir}/cache</cachedir></fontconfig>`);
+    <fontconfig><dir prefix="relative">fonts</dir><cachedir prefix="relative">cache</cachedir></fontconfig>`);
   await rename(fresh, dir).catch(() => rm(fresh, { recursive: true }));
   return dir;
 }
