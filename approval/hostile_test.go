@@ -15,7 +15,7 @@ import (
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	const secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
-	huge := strings.Repeat("<\x1b[2J\u202e\x00", 200_000)
+	huge := strings.Repeat("<\x1b[2J\u202e\x00", 40_000)
 	deep := strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)
 	many := "{" + strings.TrimSuffix(strings.Repeat(`"a":1,`, 50_000), ",") + "}"
 	quoted := func(s string) string {

@@ -163,7 +163,7 @@ func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
 // Over several periods, each of fifty clients that send three times their limit gets its limit in each period.
 func TestLimitsOfFiftyClientsOverTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const clients, limit, minutes = 50, 10, 4
+		const clients, limit, minutes = 50, 10, 2
 		c := newCompany(t, fmt.Sprintf(`@rate("%d/m") permit(principal, action == Action::"call", resource);`, limit))
 		network := make(pipes)
 		server := &http.Server{Handler: c.Handler(), ReadHeaderTimeout: time.Minute}
