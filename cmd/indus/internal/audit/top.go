@@ -122,7 +122,15 @@ func (f *listFlags) printTop(ctx context.Context, path string, s show.Streams) e
 	for _, r := range rows {
 		t.Add(r.Key, strconv.Itoa(r.Count), strconv.Itoa(r.Errors), strconv.Itoa(r.Denied),
 			strconv.FormatInt(r.BytesIn, 10), strconv.FormatInt(r.BytesOut, 10),
-			describe.Duration(time.Duration(r.P50)*time.Microsecond), describe.Duration(time.Duration(r.P95)*time.Microsecond))
+			r.time(r.P50), r.time(r.P95))
 	}
 	return t.Write(s.Out)
+}
+
+// time returns a percentile for a person: "-" if no request ran.
+func (t *topRow) time(microseconds int64) string {
+	if len(t.durations) == 0 {
+		return "-"
+	}
+	return describe.Duration(time.Duration(microseconds) * time.Microsecond)
 }

@@ -61,14 +61,14 @@ func (q *Query) Request() (*policy.Request, error) {
 	return r, nil
 }
 
-// principalOf returns the principal with the id of a User entity.
+// principalOf returns the principal with the id of a User entity. A principal itself is also accepted: "user:alice".
 func principalOf(id string) string {
 	for _, name := range []string{"", "user:" + id, id} {
 		if policy.UserID(name) == id {
 			return name
 		}
 	}
-	return "user:" + id
+	return "user:" + strings.TrimPrefix(id, "user:")
 }
 
 // item reads SERVER/NAME, SERVER__NAME, SERVER/URI, SERVER, or @VIEW.

@@ -2,10 +2,10 @@ package policies
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 	"strings"
 
+	"github.com/indusagi/indus/cmd/indus/internal/arguments"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -24,14 +24,14 @@ type explainFlags struct {
 func newExplain(s show.Streams) *cobra.Command {
 	var f explainFlags
 	cmd := command.New(s, f.run, cobra.Command{
-		Use:   "explain --as PRINCIPAL ITEM [ARGS]",
+		Use:   "explain --as PRINCIPAL ITEM [ARGS…]",
 		Short: "Show the decision of the policies about a request, with the reasons",
-		Long:  explainHelp, Args: explainArgs,
+		Long:  explainHelp, Args: command.Needs(1, "an item: SERVER/TOOL", ""),
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&f.As, "as", "",
-		`PRINCIPAL  the caller, as in User::"…": the name of a key (indus key add --principal),
-		key:ID, ISSUER#SUBJECT, or local for a caller without authentication`)
+		`PRINCIPAL  the caller, as in User::"…" or as the audit names it: the name of a key
+		(indus key add --principal), key:ID, ISSUER#SUBJECT, or local for a caller without authentication`)
 	flags.StringSliceVar(&f.Groups, "group", nil, "G  a group of the caller, or several, with commas")
 	flags.StringVar(&f.action, "action", "call",
 		"A  call, list, read, get, complete, subscribe, ask, approve or administer")
@@ -50,24 +50,19 @@ func newExplain(s show.Streams) *cobra.Command {
 	return cmd
 }
 
-func explainArgs(cmd *cobra.Command, words []string) error {
-	if err := command.Needs(1, "an item: SERVER/TOOL", "")(cmd, words); err != nil {
-		return err
-	}
-	return command.AtMost(2, "item and its arguments")(cmd, words)
-}
-
 const explainHelp = `Show the decision of the policies about a request: allow, deny, or approve (the call
 waits for a person). Then the rules that decided, with file and line. For a denied
 request, also the permits that came closest, and what would have to differ.
 
 ITEM is a tool as SERVER/TOOL or SERVER__TOOL; for --action read or subscribe
-SERVER/URI, for get SERVER/PROMPT, for ask and administer SERVER (or @VIEW). ARGS are
-the arguments as a JSON object. Without ARGS, the question is whether some arguments
-would be permitted. No server is started.
+SERVER/URI, for get SERVER/PROMPT, for ask and administer SERVER (or @VIEW). Without
+arguments, the question is whether some arguments would be permitted. No server is
+started, so key=value is always text, and the annotations of a tool are those of --claim.
+
+` + arguments.Help + `
 
 A session:
-  $ indus policy explain --as alice --group dev github/merge '{"repo": "indus"}'
+  $ indus policy explain --as alice --group dev github/merge repo=indus
   deny
   no permit applies
   permit policy.cedar:4 would apply, but:
@@ -81,8 +76,12 @@ func (f *explainFlags) run(ctx context.Context, words []string, s show.Streams) 
 	}
 	f.Item, f.Action = words[0], policy.Action(f.action)
 	if len(words) > 1 {
-		if f.Args = json.RawMessage(words[1]); !json.Valid(f.Args) {
-			return command.Usagef("the arguments are not JSON: write an object, such as '{\"path\": \"/tmp\"}'")
+		a, err := arguments.Parse(words[1:], "", command.FileReader(ctx, s.In))
+		if err != nil {
+			return err
+		}
+		if f.Args, err = a.Object(nil); err != nil {
+			return err
 		}
 	}
 	f.Claims = map[string]bool{}
