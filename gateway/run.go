@@ -34,6 +34,10 @@ func (g *Gateway) Run(ctx context.Context, l net.Listener) error {
 		served = append(served, listening{r.Listener(g.opts.Peers), peers})
 		defer r.Close()
 	}
+	failed := make(chan error, len(served))
+	for _, l := range served { // before Stop, which waits for all that is running
+		g.running.Go(func() { failed <- l.Serve(l.Listener) })
+	}
 	ended := make(chan error, 1)
 	unused := context.AfterFunc(ctx, func() {
 		for _, l := range served {
@@ -49,10 +53,6 @@ func (g *Gateway) Run(ctx context.Context, l net.Listener) error {
 		}
 		ended <- err
 	})
-	failed := make(chan error, len(served))
-	for _, l := range served {
-		g.running.Go(func() { failed <- l.Serve(l.Listener) })
-	}
 	err := <-failed
 	if unused() { // a listener failed before ctx ended
 		for _, l := range served {
