@@ -91,6 +91,11 @@ func (t *clientTransport) serve(ctx context.Context, g *gateway.Gateway, connect
 	if t.announce != nil {
 		t.announce()
 	}
+	notifyService(serviceReady, s)
+	defer inBackground(ctx, func(ended context.Context) {
+		<-ended.Done()
+		notifyService(serviceStopping, s)
+	})()
 	return g.Run(ctx, t.listener)
 }
 
