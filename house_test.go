@@ -50,7 +50,7 @@ var roomBudget = map[string]int{
 	"agent":     3500,
 	"approval":  1200,
 	"audit":     1900,
-	"cmd":       31600,
+	"cmd":       31700,
 	"examples":  300,
 	"gateway":   7100,
 	"host":      7600,

@@ -91,22 +91,33 @@ A session:
   $ indus mcp call everything__`
 
 func newVersion(s show.Streams) *cobra.Command {
-	var asJSON bool
-	cmd := New(s, func(context.Context, []string, show.Streams) error {
+	var asJSON, check bool
+	cmd := New(s, func(ctx context.Context, _ []string, s show.Streams) (err error) {
+		newest := ""
+		if check {
+			if newest, err = newestVersion(ctx, releasesPage); err != nil {
+				return err
+			}
+		}
 		if asJSON {
 			return s.WriteIndented(struct {
 				Version string `json:"version"`
 				Go      string `json:"go"`
 				OS      string `json:"os"`
 				Arch    string `json:"arch"`
-			}{ModuleVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH})
+				Newest  string `json:"newest,omitempty"`
+			}{ModuleVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, newest})
 		}
-		return printVersion(s)
+		if err = printVersion(s); err == nil && check {
+			_, err = fmt.Fprintf(s.Out, "newest %s  %s/tag/%[1]s\n", newest, releasesPage)
+		}
+		return err
 	}, cobra.Command{
 		Use: "version", Short: "Print the version",
 		Long: "Print the version.\n\nA session:\n  $ indus version\n  indus " + ModuleVersion(),
 	})
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object: version, go, os, arch")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON object: version, go, os, arch, and with --check newest")
+	cmd.Flags().BoolVar(&check, "check", false, "print the newest released version too, by one request to GitHub")
 	return cmd
 }
 

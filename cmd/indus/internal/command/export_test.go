@@ -2,3 +2,6 @@ package command
 
 // ServerLines exports serverLines.
 var ServerLines = serverLines
+
+// NewestVersion exports newestVersion.
+var NewestVersion = newestVersion

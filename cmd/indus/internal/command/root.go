@@ -152,7 +152,7 @@ Usage:
   indus approvals                    list the calls to serve that wait for a person
   indus op ls URL                    list the tools of one server as operations
   indus completion SHELL             complete commands, servers and tools with Tab
-  indus version                      print the version
+  indus version                      print the version, and with --check the newest
   indus COMMAND -h                   the help of a command
 
 Flags of every command:` + logFlagsHelp + `
