@@ -20,6 +20,7 @@ import (
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/sealed"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/testkit/replicas"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
@@ -310,7 +311,7 @@ func TestAForwardedRequestStays(t *testing.T) {
 	if err := os.WriteFile(path, []byte(sealed.NewKeyText()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	address := replicas.FreeAddress(t)
+	address := fixture.FreeAddr(t)
 	own, err := replica.New(&replica.Options{Name: "b", Credentials: replica.KeyFile(path), Peers: []replica.Peer{
 		{Name: "a", Address: address}, // a request for a would come back
 	}})

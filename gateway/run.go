@@ -27,9 +27,10 @@ func (g *Gateway) Run(ctx context.Context, l net.Listener) error {
 		net.Listener
 		*http.Server
 	}
-	served := []listening{{l, g.server(g.Handler())}}
+	var fresh freshConns
+	served := []listening{{l, g.server(g.Handler(), &fresh)}}
 	if r := g.opts.Host.Replica; r != nil && g.opts.Peers != nil {
-		peers := g.server(r.Handler(g.Handler()))
+		peers := g.server(r.Handler(g.Handler()), &fresh)
 		peers.MaxHeaderBytes = maxPeerHeader
 		served = append(served, listening{r.Listener(g.opts.Peers), peers})
 		defer r.Close()
@@ -47,6 +48,7 @@ func (g *Gateway) Run(ctx context.Context, l net.Listener) error {
 		end, cancel := context.WithTimeout(context.Background(), shutdownWait)
 		defer cancel()
 		for _, l := range served {
+			fresh.close()
 			if l.Shutdown(end) != nil {
 				_ = l.Server.Close()
 			}
@@ -68,12 +70,39 @@ func (g *Gateway) Run(ctx context.Context, l net.Listener) error {
 const maxPeerHeader = 256 << 10
 
 // server returns an HTTP server with limits for clients that are not authenticated yet.
-func (g *Gateway) server(h http.Handler) *http.Server {
+func (g *Gateway) server(h http.Handler, fresh *freshConns) *http.Server {
 	logger := cmp.Or(g.opts.Host.Logger, slog.New(slog.DiscardHandler))
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ConnState: fresh.follow,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+	}
+}
+
+// freshConns holds the connections on which no request has begun. Proxies open some in advance, and Shutdown would wait
+// five seconds for them.
+type freshConns struct {
+	mu    sync.Mutex
+	conns map[net.Conn]bool
+}
+
+// follow implements http.Server.ConnState.
+func (f *freshConns) follow(c net.Conn, state http.ConnState) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.conns == nil {
+		f.conns = map[net.Conn]bool{}
+	}
+	if delete(f.conns, c); state == http.StateNew {
+		f.conns[c] = true
+	}
+}
+
+func (f *freshConns) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for c := range f.conns {
+		_ = c.Close()
 	}
 }
 

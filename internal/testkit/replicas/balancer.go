@@ -3,6 +3,7 @@ package replicas
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -27,12 +28,14 @@ type Balancer struct {
 	backends []string // their URLs
 	ready    []string
 	turn     int
+	flying   map[string]int    // requests in flight by backend
+	took     map[string]string // the last backend by the X-Request-Id of a request
 }
 
 // NewBalancer starts a balancer for backends.
 func NewBalancer(t testing.TB, backends ...string) *Balancer {
 	t.Helper()
-	b := &Balancer{backends: backends}
+	b := &Balancer{backends: backends, flying: map[string]int{}, took: map[string]string{}}
 	transport := &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}
 	proxy := &httputil.ReverseProxy{
 		FlushInterval: -1, Transport: &roundRobin{b, transport},
@@ -107,23 +110,68 @@ func (b *Balancer) Ready() []string {
 // WaitReady waits until n backends get requests.
 func (b *Balancer) WaitReady(t testing.TB, n int) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); len(b.Ready()) != n; time.Sleep(checkInterval) {
+	wait(t, func() string {
+		if ready := b.Ready(); len(ready) != n {
+			return fmt.Sprintf("%v of %v are ready, want %d", ready, b.backends, n)
+		}
+		return ""
+	})
+}
+
+// WaitQuiet waits until a backend gets no requests, and has answered all that it got.
+func (b *Balancer) WaitQuiet(t testing.TB, backend string) {
+	t.Helper()
+	wait(t, func() string {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if n := b.flying[backend]; n > 0 || slices.Contains(b.ready, backend) {
+			return fmt.Sprintf("%s is still used, for %d requests", backend, n)
+		}
+		return ""
+	})
+}
+
+// wait waits until missing returns "".
+func wait(t testing.TB, missing func() string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); missing() != ""; time.Sleep(checkInterval) {
 		if time.Now().After(end) {
-			t.Fatalf("%d of %v are ready, want %d", len(b.Ready()), b.backends, n)
+			t.Fatal(missing())
 		}
 	}
 }
 
-// next returns the backends in the order in which a request tries them.
-func (b *Balancer) next() []string {
+// Took returns the backend that got a request last, by its X-Request-Id. It returns "" if there is none.
+func (b *Balancer) Took(id string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.turn++
-	var out []string
-	for i := range b.ready {
-		out = append(out, b.ready[(b.turn+i)%len(b.ready)])
+	return b.took[id]
+}
+
+// begin returns the next backend for a request, which is not among the tried ones, or "" if there is none.
+func (b *Balancer) begin(id string, tried []string) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for range b.ready {
+		b.turn++
+		backend := b.ready[b.turn%len(b.ready)]
+		if slices.Contains(tried, backend) {
+			continue
+		}
+		b.flying[backend]++
+		if id != "" {
+			b.took[id] = backend
+		}
+		return backend
 	}
-	return out
+	return ""
+}
+
+// end records the end of a request.
+func (b *Balancer) end(backend string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.flying[backend]--
 }
 
 // roundRobin sends requests to the backends of a balancer.
@@ -135,7 +183,13 @@ type roundRobin struct {
 func (b *roundRobin) RoundTrip(r *http.Request) (answer *http.Response, err error) {
 	err = errors.New("no backend is ready")
 	body := r.Body
-	for _, backend := range b.next() {
+	var tried []string
+	for {
+		backend := b.begin(r.Header.Get("X-Request-Id"), tried)
+		if backend == "" {
+			return nil, err
+		}
+		tried = append(tried, backend)
 		u, _ := url.Parse(backend)
 		out := r.Clone(r.Context())
 		out.URL.Scheme, out.URL.Host = u.Scheme, u.Host
@@ -143,10 +197,24 @@ func (b *roundRobin) RoundTrip(r *http.Request) (answer *http.Response, err erro
 			out.Body = io.NopCloser(body)
 		}
 		answer, err = b.transport.RoundTrip(out)
-		failed, ok := errors.AsType[*net.OpError](err)
-		if err == nil || !ok || failed.Op != "dial" {
-			return answer, err
+		if err == nil {
+			answer.Body = &answerBody{answer.Body, sync.OnceFunc(func() { b.end(backend) })}
+			return answer, nil
+		}
+		b.end(backend)
+		if failed, ok := errors.AsType[*net.OpError](err); !ok || failed.Op != "dial" {
+			return nil, err
 		}
 	}
-	return nil, err
+}
+
+// answerBody is the body of an answer. The request ends when it is closed.
+type answerBody struct {
+	io.ReadCloser
+	end func()
+}
+
+func (a *answerBody) Close() error {
+	defer a.end()
+	return a.ReadCloser.Close()
 }

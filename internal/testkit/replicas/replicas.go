@@ -15,6 +15,7 @@ import (
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/sealed"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/replica"
 )
 
@@ -55,7 +56,8 @@ func Start(t testing.TB, n int, keys *host.Keys, open Open) *Site {
 	site := &Site{}
 	var urls []string
 	for i := range n {
-		m := &Member{Name: string(rune('a' + i)), t: t, open: open, keys: keys, clients: FreeAddress(t), peer: FreeAddress(t)}
+		m := &Member{Name: string(rune('a' + i)), t: t, open: open, keys: keys}
+		m.clients, m.peer = fixture.FreeAddr(t), fixture.FreeAddr(t)
 		m.URL = "http://" + m.clients
 		peers = append(peers, replica.Peer{Name: m.Name, Address: m.peer})
 		urls = append(urls, m.URL)
@@ -76,17 +78,6 @@ func Start(t testing.TB, n int, keys *host.Keys, open Open) *Site {
 		}
 	})
 	return site
-}
-
-// FreeAddress returns an address of this machine on which no process listens.
-func FreeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // Start starts the replica. It may have been stopped before.

@@ -159,11 +159,11 @@ func (p *replication) delay(ctx context.Context, g *gateway.Gateway, s show.Stre
 	unused := context.AfterFunc(ctx, func() {
 		defer cancel()
 		g.Leave()
-		s.Reportf("serving for %v more, until load balancers have seen it; a second signal ends this", p.readyDelay)
 		second := make(chan os.Signal, 1)
 		signal.Notify(second, os.Interrupt, syscall.SIGTERM) // before the signal ends the process again
 		defer signal.Stop(second)
 		began, over := time.Now(), time.After(p.readyDelay)
+		s.Reportf("serving for %v more, until load balancers have seen it; a second signal ends this", p.readyDelay)
 		for {
 			select {
 			case <-second:
