@@ -61,7 +61,7 @@ var roomBudget = map[string]int{
 	"mcpconfig": 10900,
 	"oauth":     4200,
 	"operation": 2700,
-	"policy":    3750,
+	"policy":    3830,
 	"replica":   900,
 	"schema":    9500,
 	"toolbox":   7700,

@@ -70,14 +70,11 @@ func convertArguments(raw json.RawMessage, wanted func(name string) bool) args {
 // otherSpellings returns a gap for each used member that the arguments have in another spelling. Many servers ignore
 // the case of keys.
 func otherSpellings(raw json.RawMessage, uses []use) (gaps []gap) {
+	all, _ := wire.Members(raw)
 	for _, u := range uses {
-		at, place := raw, "args"
+		members, place := all, "args"
 		for i, name := range u.path {
-			members, err := wire.Members(at)
-			if err != nil {
-				break
-			}
-			at = nil
+			var at json.RawMessage
 			for _, m := range members {
 				switch {
 				case m.Key == name:
@@ -86,7 +83,11 @@ func otherSpellings(raw json.RawMessage, uses []use) (gaps []gap) {
 					gaps = append(gaps, gap{u.path[:i+1], placeOf(place, m.Key), "is another spelling of " + strconv.Quote(name)})
 				}
 			}
+			if i == len(u.path)-1 || at == nil {
+				break
+			}
 			place = placeOf(place, name)
+			members, _ = wire.Members(at)
 		}
 	}
 	return gaps

@@ -3,6 +3,7 @@ package policy_test
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -39,15 +40,19 @@ func BenchmarkDecide(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		for _, tool := range []string{"create_issue", "tool1"} {
-			b.Run(fmt.Sprintf("rules=%d/tool=%s", n, tool), func(b *testing.B) {
+		for _, repeated := range []bool{false, true} {
+			b.Run(fmt.Sprintf("rules=%d/repeated=%v", n, repeated), func(b *testing.B) {
 				r := &policy.Request{
 					Principal: policy.Principal{Name: "user:alice", Groups: []string{"dev"}}, Action: policy.Call,
-					Item:      policy.Item{Kind: policy.Tool, Server: "github", Name: tool},
-					Arguments: json.RawMessage(`{"repo": "indus", "title": "A title", "labels": ["a", "b"], "body": "text"}`),
+					Item:      policy.Item{Kind: policy.Tool, Server: "github", Name: "tool1"},
+					Arguments: json.RawMessage(`{"repo": "indus", "title": "A title", "labels": ["a", "b"], "body": "        "}`),
 				}
+				number := r.Arguments[len(r.Arguments)-10 : len(r.Arguments)-2]
 				b.ReportAllocs()
-				for b.Loop() {
+				for i := 0; b.Loop(); i++ {
+					if !repeated {
+						strconv.AppendInt(number[:0], int64(10_000_000+i%10_000_000), 10)
+					}
 					if !s.Decide(r).Allowed {
 						b.Fatal("denied")
 					}

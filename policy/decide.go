@@ -12,8 +12,23 @@ import (
 )
 
 // Decide decides about a request. It also denies an action if the caller may not perform an action that it requires:
-// see [Action].
+// see [Action]. The verdict about an equal request is returned again: do not change its slices.
 func (s *Set) Decide(r *Request) Verdict {
+	var buffer [512]byte
+	key, lasting := s.appendKey(buffer[:0], r)
+	if !lasting {
+		return s.decide(r)
+	}
+	verdict, ok := s.decided.find(key)
+	if !ok {
+		verdict = s.decide(r)
+		s.decided.store(key, verdict)
+	}
+	return verdict
+}
+
+// decide is Decide without its memory.
+func (s *Set) decide(r *Request) Verdict {
 	d := decision{set: s, request: r}
 	action, isListed := listedBy[r.Item.Kind]
 	if r.Action != List || !isListed {

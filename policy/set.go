@@ -26,7 +26,7 @@ const (
 	maxRules = 10_000  // of all files
 )
 
-// Set is a set of policies. It does not change.
+// Set is a set of policies. It does not change, apart from results that it remembers.
 type Set struct {
 	version  string
 	rules    []*rule
@@ -37,6 +37,7 @@ type Set struct {
 
 	satisfiable sync.Map // results of possible, by the residual conditions
 	remembered  atomic.Int64
+	decided     verdicts
 }
 
 // rules are the rules of one action.

@@ -2,8 +2,6 @@ package policy
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 )
@@ -212,41 +210,4 @@ func (m *mentions) merge(o mentions) {
 // wants reports whether a condition uses a member of the arguments.
 func (m *mentions) wants(name string) bool {
 	return slices.ContainsFunc(m.uses, func(u use) bool { return len(u.path) == 0 || u.path[0] == name })
-}
-
-// ListKey returns a key of the attributes of r that decide the result of [Set.MayList], together with the version of
-// the policies: the attributes that a rule mentions, and no others. It returns false if the result must not be cached,
-// because a rule mentions the time.
-func (s *Set) ListKey(r *Request) (string, bool) {
-	m := &s.mentions
-	if m.context["time"] {
-		return "", false
-	}
-	var b strings.Builder
-	part := func(name, value string) {
-		b.WriteString(name)
-		b.WriteString(strconv.Quote(value))
-	}
-	part("version", s.version)
-	if m.userName {
-		part("principal", UserID(r.Principal.Name))
-	}
-	groups := slices.Clone(r.Principal.Groups)
-	if !m.anyGroup {
-		groups = slices.DeleteFunc(groups, func(g string) bool {
-			_, mentioned := slices.BinarySearch(m.groups, g)
-			return !mentioned
-		})
-	}
-	slices.Sort(groups)
-	for _, g := range slices.Compact(groups) {
-		part("group", g)
-	}
-	values := map[string]string{"view": r.View, "client": r.Client, "era": r.Era, "address": addressText(r.Address)}
-	for _, name := range contextNames {
-		if value, ok := values[name]; ok && m.context[name] {
-			part(name, value)
-		}
-	}
-	return b.String(), true
 }
