@@ -2,10 +2,10 @@ package audit
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"hash"
 	"strconv"
 	"strings"
 	"time"
@@ -51,7 +51,7 @@ func (r *Record) normalize(now time.Time) {
 }
 
 // appendLine appends the line of a normalized record that has its Seq and Previous. It sets its Hash.
-func (r *Record) appendLine(dst []byte, digest hash.Hash) []byte {
+func (r *Record) appendLine(dst []byte) []byte {
 	start := len(dst)
 	dst = append(dst, hashKey...)
 	dst = append(dst, zeros...)
@@ -65,22 +65,20 @@ func (r *Record) appendLine(dst []byte, digest hash.Hash) []byte {
 	dst = appendTextOrNull(append(dst, `,"tool_name":`...), r.Tool)
 	dst = append(dst, '}')
 	line := dst[start:]
-	r.Hash = hashOf(line, digest)
+	r.Hash = hashOf(line)
 	copy(line[len(hashKey):], r.Hash)
 	return append(dst, '\n')
 }
 
 var zeros = strings.Repeat("0", chain.HashLen)
 
-// hashOf returns the hash of a line: of the object without its first member.
-func hashOf(line []byte, digest hash.Hash) string {
-	var sum [chain.HashLen / 2]byte
-	var text [chain.HashLen]byte
-	digest.Reset()
-	digest.Write(line[:1])
-	digest.Write(line[headLen:])
-	hex.Encode(text[:], digest.Sum(sum[:0]))
-	return string(text[:])
+// hashOf returns the hash of a line: of the object without its first member. Meanwhile, it changes the line.
+func hashOf(line []byte) string {
+	before := line[headLen-1]
+	line[headLen-1] = line[0]
+	sum := sha256.Sum256(line[headLen-1:])
+	line[headLen-1] = before
+	return hex.EncodeToString(sum[:])
 }
 
 // appendExtension appends the members of the extension, sorted. Empty members are left out.
@@ -177,8 +175,7 @@ var (
 
 // lineReader reads lines. It shares the texts that lines repeat.
 type lineReader struct {
-	texts  chain.Texts
-	digest hash.Hash
+	texts chain.Texts
 }
 
 // read reads a line without its end. With [chain.ErrHash], the record has the contents that the line claims.
@@ -195,7 +192,7 @@ func (l *lineReader) read(line []byte) (r Record, err error) {
 	if !chain.IsHash(r.Hash) || !l.readMembers(&r, line[headLen:len(line)-1]) {
 		return Record{}, errLine
 	}
-	if hashOf(line, l.digest) != r.Hash {
+	if hashOf(line) != r.Hash {
 		return r, chain.ErrHash
 	}
 	return r, nil

@@ -3,7 +3,6 @@ package audit
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -210,7 +209,7 @@ func firstRecord(r io.ReaderAt) (Record, bool) {
 	return Record{}, false
 }
 
-func newLineReader() *lineReader { return &lineReader{texts: chain.Texts{}, digest: sha256.New()} }
+func newLineReader() *lineReader { return &lineReader{texts: chain.Texts{}} }
 
 // endOf returns the end of the chain in a file. It reads only the last line, unless that is damaged.
 func endOf(path string) (chainEnd, error) {

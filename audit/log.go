@@ -1,10 +1,8 @@
 package audit
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -65,7 +63,6 @@ type Log struct {
 	notes   []Record
 	lost    lost
 	closed  bool
-	digest  hash.Hash
 }
 
 // chainEnd is the end of a chain.
@@ -98,7 +95,7 @@ type batch struct {
 // Open opens the log at path, or creates it for the owner only. A last line without an end is cut off, and a Torn
 // record is written. If another process writes the file, the error names it.
 func Open(path string, o *Options) (*Log, error) {
-	l := &Log{pending: &batch{}, digest: sha256.New(), logger: slog.New(slog.DiscardHandler)}
+	l := &Log{pending: &batch{}, logger: slog.New(slog.DiscardHandler)}
 	if o != nil {
 		l.options = *o
 	}
@@ -197,7 +194,7 @@ func (l *Log) encode(b *batch, r *Record) {
 	}
 	r.normalize(time.Now())
 	r.Seq, r.Previous = l.end.seq+1, l.end.hash
-	b.lines = r.appendLine(b.lines, l.digest)
+	b.lines = r.appendLine(b.lines)
 	l.end = chainEnd{r.Seq, r.Hash}
 	b.end = l.end
 }

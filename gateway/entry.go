@@ -72,7 +72,10 @@ func (x *exchange) claim(it *item) *entry {
 	x.mu.Unlock()
 	if it.arguments != nil && x.view.gateway.opts.Control.Audit != nil {
 		sum := sha256.Sum256(it.arguments)
-		e.ArgumentDigest = "sha256:" + hex.EncodeToString(sum[:])
+		const kind = "sha256:"
+		var text [len(kind) + 2*sha256.Size]byte
+		hex.Encode(text[copy(text[:], kind):], sum[:])
+		e.ArgumentDigest = string(text[:])
 	}
 	return e
 }
@@ -142,7 +145,8 @@ func (x *exchange) handle(
 	x.main = x.newEntry()
 	var active *telemetry.Active
 	if c.Telemetry != nil {
-		ctx, active = c.Telemetry.Start(ctx, x.operation())
+		o := x.operation()
+		ctx, active = c.Telemetry.Start(ctx, &o)
 		x.main.Trace = active.TraceID()
 	}
 	ctx = c.Activity.begin(ctx, x)
@@ -216,9 +220,9 @@ func notRecorded(err error) error {
 }
 
 // operation describes the request for telemetry.
-func (x *exchange) operation() *telemetry.Operation {
+func (x *exchange) operation() telemetry.Operation {
 	m := &x.message
-	o := &telemetry.Operation{Method: m.Method, View: x.view.name, Era: string(m.Era), RequestID: string(m.ID)}
+	o := telemetry.Operation{Method: m.Method, View: x.view.name, Era: string(m.Era), RequestID: string(m.ID)}
 	o.Meta, _ = wire.Lookup(m.Params, "_meta")
 	if c := m.Client; c != nil {
 		o.Session, o.Address = c.Session, c.Address

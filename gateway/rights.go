@@ -218,20 +218,20 @@ func claimsOf(d *toolbox.Descriptor) (c policy.Claims) {
 	if !ok {
 		return c
 	}
-	for _, hint := range []struct {
-		key string
-		to  **bool
-	}{
-		{"readOnlyHint", &c.ReadOnly}, {"destructiveHint", &c.Destructive},
-		{"idempotentHint", &c.Idempotent}, {"openWorldHint", &c.OpenWorld},
-	} {
-		value, _ := protocol.OneMember(annotations, hint.key)
-		if text := string(value); text == "true" || text == "false" {
-			claimed := text == "true"
-			*hint.to = &claimed
+	claim := func(key string) *bool {
+		value, _ := protocol.OneMember(annotations, key)
+		switch string(value) {
+		case "true":
+			return new(true)
+		case "false":
+			return new(false)
 		}
+		return nil
 	}
-	return c
+	return policy.Claims{
+		ReadOnly: claim("readOnlyHint"), Destructive: claim("destructiveHint"),
+		Idempotent: claim("idempotentHint"), OpenWorld: claim("openWorldHint"),
+	}
 }
 
 // partItem returns a prompt, a resource or a template as an item of the policy.

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -141,6 +142,9 @@ func (o *Operation) appendAddress(list []attribute.KeyValue, served bool) []attr
 	address, port := keyServerAddress, keyServerPort
 	if served {
 		address, port = keyClientAddress, keyClientPort
+	}
+	if _, err := netip.ParseAddr(o.Address); err == nil {
+		return append(list, address.String(o.Address))
 	}
 	name, number, err := net.SplitHostPort(o.Address)
 	if err != nil {

@@ -27,7 +27,8 @@ func Rewrite(obj json.RawMessage, edits ...Edit) (json.RawMessage, error) {
 	if !ok {
 		return nil, c.fail()
 	}
-	p := patch{out: make([]byte, 0, size), obj: obj, edits: edits, done: make([]bool, len(edits))}
+	var few [8]bool
+	p := patch{out: make([]byte, 0, size), obj: obj, edits: edits, done: append(few[:0], make([]bool, len(edits))...)}
 	for c.next() {
 		if err := p.member(c.span); err != nil {
 			return nil, err
