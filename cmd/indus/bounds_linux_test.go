@@ -30,9 +30,10 @@ func memory(t testing.TB, pid int, name string) int {
 	return kib >> 10
 }
 
-// TestClientsThatDoNotReadFillNoMemory starts forty clients that request 8 MB each and read nothing. The memory for
+// TestClientsThatDoNotReadFillNoMemory starts 24 clients that request 8 MB each and read nothing. The memory for
 // them is limited, another client is served meanwhile, and the memory is released.
 func TestClientsThatDoNotReadFillNoMemory(t *testing.T) {
+	t.Parallel()
 	f := fixture.New(t)
 	p := startServe(t, map[string]row{"big": {f.Path, f.Args, nil}}, "--addr", "127.0.0.1:0", "--memory", "32")
 	where, err := url.Parse(p.waitFor(&p.err, `serving at (\S+)\n`))
@@ -43,7 +44,7 @@ func TestClientsThatDoNotReadFillNoMemory(t *testing.T) {
 	const params = `"name":"big__block","arguments":{"bytes":8000000},` + meta
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + params + `}}`
 	var clients []net.Conn
-	for range 40 {
+	for range 24 {
 		c, err := net.Dial("tcp", where.Host)
 		if err != nil {
 			t.Fatal(err)
@@ -53,7 +54,7 @@ func TestClientsThatDoNotReadFillNoMemory(t *testing.T) {
 			"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMcp-Protocol-Version: 2026-07-28\r\n"+
 				"Mcp-Method: tools/call\r\nMcp-Name: big__block\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n\r\n"+body)
 	}
-	f.WaitN("handled", 40) // stalled replies make room for the others
+	f.WaitN("handled", 24) // stalled replies make room for the others
 	_, session := post(t, where.String(), "", "initialize",
 		`"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}`)
 	if text, _ := post(t, where.String(), session, "tools/call",

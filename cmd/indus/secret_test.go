@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -124,9 +125,16 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 		{"status", "-status 401"}, {"status", "-status 500"}, {"status", "-status 307"}, {"status", "-status 404"}, {"status", "-status 404 -sse"}, {"initialize,server/discover", "-sse-answers"},
 		{"tools/list", "-sse-answers"}, {"tools/call", "-sse-answers"}, {"tools/call", "-sse"}, {"tools/call", "-era legacy"},
 	}
-	try := func(name, row string) {
-		t.Run(name, func(t *testing.T) {
-			config := file("servers.json", `{"servers":{"one":`+row+`}}`)
+	var running sync.WaitGroup
+	free := make(chan struct{}, runtime.GOMAXPROCS(0))
+	try := func(name, row string) { // as t.Parallel, which refuses a test with its own environment
+		free <- struct{}{}
+		body := func(t *testing.T) {
+			of, err := os.MkdirTemp(dir, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			config, ledger := file(filepath.Base(of)+"/servers.json", `{"servers":{"one":`+row+`}}`), filepath.Join(of, "ledger")
 			masked, everything := false, ""
 			lines := []string{
 				"mcp ls", "mcp ls --json", "mcp doctor", "mcp doctor --json", "mcp get one", "mcp get one --json", "mcp tools -v",
@@ -143,8 +151,11 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 			}
 			for _, args := range lines {
 				words := strings.Fields(args)
-				if !strings.HasPrefix(args, "mcp log") {
+				if words[1] != "log" {
 					words = append(words, "--mcp", config)
+				}
+				if words[1] != "doctor" && words[1] != "get" {
+					words = append(words, "--ledger", ledger)
 				}
 				out, errs := &untilAnswered{answered: make(chan struct{})}, &untilAnswered{answered: make(chan struct{})}
 				if words[0] == "serve" {
@@ -171,6 +182,10 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 			if !masked && !quiet.MatchString(name) {
 				t.Error("nothing was repeated: the test tests nothing\n" + everything)
 			}
+		}
+		running.Go(func() {
+			t.Run(name, body)
+			<-free
 		})
 	}
 	for how, gives := range given {
@@ -204,4 +219,5 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 			}
 		}
 	}
+	running.Wait()
 }
