@@ -287,9 +287,12 @@ func (l *reconciliation) retireUnlisted() {
 			l.retire(e, l.retireReason(e.Server, e.Tool))
 		}
 	}
+	listed := map[toolID]bool{}
+	for _, t := range l.heldByName {
+		listed[t] = true
+	}
 	for t := range l.attachment.guard.recorded {
-		listed := slices.Contains(slices.Collect(maps.Values(l.heldByName)), t)
-		if !listed && l.retireReason(t.server, t.name) != NoteLost {
+		if !listed[t] && l.retireReason(t.server, t.name) != NoteLost {
 			delete(l.attachment.guard.recorded, t)
 		}
 	}

@@ -203,14 +203,11 @@ func TestHostileTextInChanges(t *testing.T) {
 func TestManyChanges(t *testing.T) {
 	t.Parallel()
 	const many = 2000
-	var tools []*mcp.Tool
-	for i := range many {
-		tools = append(tools, &mcp.Tool{Name: fmt.Sprintf("tool_%d", i), Description: "New."})
-	}
 	e := newEcho(oneTool())
 	d := newDesk(t, deskOptions{servers: map[string]*mcp.Server{"s": e.Server}, changes: interop.HoldChanges})
-	for _, tool := range tools {
-		e.list(tool)
+	schema := map[string]any{"type": "object"} // a schema made from a Go type takes most of the time
+	for i := range many {
+		e.AddTool(&mcp.Tool{Name: fmt.Sprintf("tool_%d", i), Description: "New.", InputSchema: schema}, nil)
 	}
 	d.awaitChanges(many)
 	var got changesJSON
