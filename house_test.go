@@ -52,7 +52,7 @@ var roomBudget = map[string]int{
 	"audit":     1900,
 	"cmd":       31700,
 	"examples":  300,
-	"gateway":   7150,
+	"gateway":   7200,
 	"host":      7600,
 	"identity":  1850,
 	"internal":  11600,

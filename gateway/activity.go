@@ -55,13 +55,13 @@ const (
 type usageKey struct {
 	kind         UsageKind
 	server, name string
-	other        bool // of all keys beyond maxUsageKeys
+	other        bool // of all keys beyond maxUsageKeys, and of unlisted tools
 }
 
 // Usage is a sum of requests.
 type Usage struct {
 	// Server and Name are the key: a tool of a server, a server, or the principal of a caller. Other reports that the sum
-	// is that of all further keys.
+	// is that of all further keys, and of tools that are in no list of their server.
 	Server string `json:"server,omitempty"`
 	Name   string `json:"name"`
 	Other  bool   `json:"other,omitempty"`
@@ -162,8 +162,8 @@ func byOperator(ctx context.Context, err error) error {
 	return err
 }
 
-// record adds a request that has ended.
-func (a *Activity) record(r *audit.Record) {
+// record adds a request that has ended. If the tool is unlisted, the caller may have invented its name.
+func (a *Activity) record(r *audit.Record, unlisted bool) {
 	if a == nil {
 		return
 	}
@@ -179,7 +179,11 @@ func (a *Activity) record(r *audit.Record) {
 	if kept.Server != "" {
 		a.sum(usageKey{kind: UsageOfServers, name: kept.Server}, &kept)
 		if kept.Tool != "" {
-			a.sum(usageKey{kind: UsageOfTools, server: kept.Server, name: kept.Tool}, &kept)
+			key := usageKey{kind: UsageOfTools, server: kept.Server, name: kept.Tool}
+			if unlisted {
+				key = usageKey{kind: UsageOfTools, other: true}
+			}
+			a.sum(key, &kept)
 		}
 		if kept.Outcome == audit.Allowed && kept.Method == protocol.MethodToolsCall {
 			a.durationsOf(kept.Server).add(kept.Duration)
@@ -228,39 +232,63 @@ func (d *durations) add(one time.Duration) {
 	d.n++
 }
 
-// Watch calls changed when requests begin and end, until stop has returned. changed must not block.
+// changed notifies watchers that a request in flight is in another state.
+func (a *Activity) changed() {
+	if a != nil {
+		a.watchers.Notify()
+	}
+}
+
+// Watch calls changed when requests begin, end and reach another state, until stop has returned. changed must not
+// block.
 func (a *Activity) Watch(changed func()) (stop func()) { return a.watchers.Watch(changed) }
 
 // InFlight returns the requests in flight, the oldest first. Seq is the id for [Activity.Cancel]. A request that has
-// reached no part of a server yet has no Server. While a request waits for an approval, Approval has its id, and the
-// outcome is Deferred. Otherwise there is no outcome.
+// reached no part of a server yet has no Server. A request that runs several calls of tools, such as a batch, has a
+// record with the same Seq for each of them. While a call waits for an approval, Approval has its id, and the outcome
+// is Deferred. Otherwise there is no outcome.
 func (a *Activity) InFlight() []audit.Record {
 	a.mu.Lock()
 	running := slices.Collect(maps.Values(a.inFlight))
 	a.mu.Unlock()
 	slices.SortFunc(running, func(x, y *exchange) int { return cmp.Compare(x.id, y.id) })
-	all := make([]audit.Record, len(running))
-	for i, x := range running {
-		all[i] = x.now()
+	all := make([]audit.Record, 0, len(running))
+	for _, x := range running {
+		all = append(all, x.now()...)
 	}
 	return all
 }
 
-// now returns the record of a request that is being handled.
-func (x *exchange) now() audit.Record {
+// now returns the records of a request that is being handled: of each item that has not ended, or else of the request.
+func (x *exchange) now() (all []audit.Record) {
 	x.mu.Lock()
-	r := &x.main.Record
-	out := audit.Record{ // the other fields are set without a lock
-		Seq: x.id, At: r.At, Principal: r.Principal, Client: r.Client, ClientVersion: r.ClientVersion, Address: r.Address,
-		View: r.View, Era: r.Era, Method: r.Method, Server: r.Server, Tool: r.Tool, Target: r.Target, BytesIn: r.BytesIn,
-		Session: r.Session, Approval: x.waiting,
+	for _, e := range x.more {
+		if !e.ended.Load() {
+			all = append(all, e.now(x.id))
+		}
+	}
+	if len(all) == 0 || !x.main.ended.Load() {
+		all = slices.Insert(all, 0, x.main.now(x.id))
 	}
 	x.mu.Unlock()
+	for i := range all {
+		all[i].Target = x.view.gateway.maskText(all[i].Target)
+		all[i] = bounded(&all[i])
+	}
+	return all
+}
+
+// now returns the record of an item that has not ended. Call it with the mu of its exchange held.
+func (e *entry) now(id uint64) audit.Record {
+	out := audit.Record{ // the other fields are set without a lock
+		Seq: id, At: e.At, Principal: e.Principal, Client: e.Client, ClientVersion: e.ClientVersion, Address: e.Address,
+		View: e.View, Era: e.Era, Method: e.Method, Server: e.Server, Tool: e.Tool, Target: e.Target, BytesIn: e.BytesIn,
+		Session: e.Session, Approval: e.waiting,
+	}
 	if out.Approval != "" {
 		out.Outcome = audit.Deferred
 	}
-	out.Target = x.view.gateway.maskText(out.Target)
-	return bounded(&out)
+	return out
 }
 
 // Recent returns the last requests, the newest first.

@@ -28,7 +28,7 @@ func TestAnActivityIsBoundedByItself(t *testing.T) {
 	const all = 5000
 	a := NewActivity()
 	for i := range all {
-		a.record(hostileRecord(i))
+		a.record(hostileRecord(i), false)
 	}
 	if n := len(a.Recent()); n != keptRequests || cap(a.recent) != keptRequests {
 		t.Error(n, "requests are kept")
@@ -70,7 +70,7 @@ func TestMinutesOfLongRequests(t *testing.T) {
 	a := NewActivity()
 	now := time.Now()
 	for _, lasted := range []time.Duration{0, time.Hour, 25 * time.Hour, 24 * time.Hour} {
-		a.record(&audit.Record{At: now.Add(-lasted), Duration: lasted})
+		a.record(&audit.Record{At: now.Add(-lasted), Duration: lasted}, false)
 	}
 	var sum int64
 	for _, m := range a.Minutes(2) { // the minute may end meanwhile
@@ -91,7 +91,7 @@ func TestDurationsAreInOrder(t *testing.T) {
 	for n := range 3 * keptDurations / 2 {
 		a.record(&audit.Record{
 			At: time.Now(), Server: "s", Outcome: audit.Allowed, Method: protocol.MethodToolsCall, Duration: time.Duration(n),
-		})
+		}, false)
 	}
 	all := a.Durations("s")
 	if len(all) != keptDurations || all[0] != keptDurations/2 || all[keptDurations-1] != 3*keptDurations/2-1 {
@@ -108,12 +108,12 @@ func BenchmarkActivity(b *testing.B) {
 	x.main = x.newEntry()
 	x.main.Server, x.main.Tool, x.main.Method = "s", "t", protocol.MethodToolsCall
 	for range 2 * keptRequests {
-		a.record(&x.main.Record)
+		a.record(&x.main.Record, false)
 	}
 	b.Run("record", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			a.record(&x.main.Record)
+			a.record(&x.main.Record, false)
 		}
 	})
 	b.Run("begin and end", func(b *testing.B) {

@@ -181,8 +181,12 @@ func TestAnOperatorCancelsABatch(t *testing.T) {
 			}()
 			<-began
 			<-began
-			if running := a.InFlight(); len(running) != 1 || !a.Cancel(running[0].Seq) {
-				t.Errorf("%+v", running)
+			running := a.InFlight()
+			if len(running) != 2 || running[0].Seq != running[1].Seq || running[1].Tool != "wait" || running[1].Client != "test" {
+				t.Fatalf("%+v", running)
+			}
+			if !a.Cancel(running[0].Seq) {
+				t.Error("not in flight")
 			}
 			if text := <-answer; !strings.Contains(text, "an operator has cancelled this request") {
 				t.Error(text)
@@ -193,6 +197,80 @@ func TestAnOperatorCancelsABatch(t *testing.T) {
 				if r.Tool != "wait" || r.Outcome != audit.Error || !strings.Contains(r.Reason, "an operator") {
 					t.Errorf("%+v", r)
 				}
+			}
+		})
+	}
+}
+
+// A batch shows the calls that have not ended.
+func TestABatchShowsItsRunningCalls(t *testing.T) {
+	t.Parallel()
+	s, began, cancelled := waiting()
+	done := make(chan struct{})
+	mcp.AddTool(s, &mcp.Tool{Name: "brief"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		<-done
+		return &mcp.CallToolResult{}, nil, nil
+	})
+	g, a := watched(t, shelf{"s": s}, gateway.Options{
+		Expose: func(s toolbox.Source) toolbox.Source { return catalog.Over(s, nil) },
+	}, "s__wait", "s__brief")
+	c := dial(t, g, "/mcp", interop.Modern)
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		_, _ = c.CallTool(t.Context(), &mcp.CallToolParams{Name: "batch", Arguments: map[string]any{"calls": []any{
+			map[string]any{"operation": "s__brief", "input": map[string]any{}},
+			map[string]any{"operation": "s__wait", "input": map[string]any{}},
+		}}})
+	})
+	<-began
+	tools := func() (names []string) {
+		for _, r := range a.InFlight() {
+			names = append(names, r.Tool)
+		}
+		slices.Sort(names)
+		return names
+	}
+	both, one := []string{"brief", "wait"}, []string{"wait"}
+	untilActivity(t, a, func() bool { return slices.Equal(tools(), both) })
+	close(done)
+	untilActivity(t, a, func() bool { return slices.Equal(tools(), one) })
+	a.Cancel(a.InFlight()[0].Seq)
+	<-cancelled
+	asking.Wait()
+}
+
+// Callers of a transparent view can invent names of tools. All of them share one sum, so that the tools of the server
+// keep theirs.
+func TestInventedToolsShareASum(t *testing.T) {
+	t.Parallel()
+	s := &script{answers: map[string]func(interop.Message) (string, error){
+		"server/discover": discovers(`{"tools":{}}`),
+		"tools/list":      replyWith(`{"tools":[{"name":"real","inputSchema":{"type":"object"}}]}`),
+		"tools/call":      replyWith(`{"content":[]}`), // for every name
+	}}
+	for name, text := range map[string]string{"without a policy": "", "with a policy": `permit(principal, action, resource);`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const invented = 1100
+			a := gateway.NewActivity()
+			control := gateway.Control{Activity: a}
+			if text != "" {
+				control.Policy = always(rules(t, text), false)
+			}
+			g := scripts{"s": s}.open(t, gateway.Options{Transparent: "s", Control: control}, interop.Server{ID: "s"})
+			for i := range invented {
+				ask(t, g.Handler(), "/mcp", "tools/call", fmt.Sprintf(`{"name":"invented %d","arguments":{}}`, i))
+			}
+			if got := ask(t, g.Handler(), "/mcp", "tools/call", `{"name":"real","arguments":{}}`); got.Error != nil {
+				t.Fatal(got.Error)
+			}
+			got, _ := a.Usage(gateway.UsageOfTools)
+			want := []gateway.Usage{{Other: true, Requests: invented}, {Server: "s", Name: "real", Requests: 1}}
+			if text != "" { // it refuses them before they reach the server
+				want = want[1:]
+			}
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(gateway.Usage{}, "BytesIn", "BytesOut", "Tokens")); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}

@@ -72,7 +72,6 @@ type exchange struct {
 
 	mu      sync.Mutex
 	claimed bool     // main belongs to an item
-	waiting string   // the id of the approval that the call waits for
 	more    []*entry // of further items
 }
 
@@ -85,6 +84,7 @@ type item struct {
 	// continues reports that the request continues one that was admitted.
 	continues bool
 	name      string // of a tool, as the caller uses it
+	unlisted  bool   // it is a tool that is in no list of its server
 }
 
 // exchangeKey is the context key of the exchange that a request belongs to.
@@ -307,6 +307,7 @@ func (g *Gateway) admitCall(
 		View: x.view.name, Era: string(x.message.Era),
 	})
 	r, e, err := g.callItem(ctx, it, run)
+	g.opts.Control.Activity.changed()
 	active.End(g.outcome(e, err))
 	return r, err
 }

@@ -270,8 +270,8 @@ func (g *Gateway) askNow(
 	ctx context.Context, x *exchange, it *item, e *entry, wanted, found approval.Item,
 ) *refusal {
 	defer g.opts.Control.Telemetry.Wait(ctx)()
-	x.setWaiting(found.ID)
-	defer x.setWaiting("")
+	x.setWaiting(e, found.ID)
+	defer x.setWaiting(e, "")
 	book := g.opts.Control.Approvals
 	asking, cancel := context.WithDeadline(ctx, found.Expires)
 	defer cancel()
@@ -313,11 +313,12 @@ func (g *Gateway) askNow(
 	return refused
 }
 
-// setWaiting stores the id of the approval that the call waits for, or "".
-func (x *exchange) setWaiting(id string) {
+// setWaiting stores the id of the approval that an item waits for, or "".
+func (x *exchange) setWaiting(e *entry, id string) {
 	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.waiting = id
+	e.waiting = id
+	x.mu.Unlock()
+	x.view.gateway.opts.Control.Activity.changed()
 }
 
 // sendProgress notifies the client of a call that waits for an approval, if the call has a progress token.

@@ -28,24 +28,39 @@ func (g *Gateway) Tools(id *identity.Identity, c *interop.Client) *toolbox.Snaps
 func (g *Gateway) Call(
 	ctx context.Context, id *identity.Identity, c *interop.Client, name string, arguments json.RawMessage,
 ) (json.RawMessage, error) {
-	switch {
-	case !wire.Valid(arguments) || arguments[0] != '{':
+	if !wire.Valid(arguments) || arguments[0] != '{' {
 		return nil, errors.New("the arguments are no JSON object")
-	case g.ctx.Err() != nil:
-		return nil, errors.New("the gateway is closed")
 	}
+	if !g.enterDirect() {
+		return nil, errors.New("indus is shutting down and takes no new calls")
+	}
+	defer g.direct.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(g.ctx, cancel)()
 	ctx, m := directRequest(ctx, id, c, protocol.MethodToolsCall)
 	m.Params = wire.Object{}.Text("name", name).Raw("arguments", arguments).JSON()
 	v := g.mainView
-	return v.serve(ctx, m, c.Back, func(
+	result, err := v.serve(ctx, m, c.Back, func(
 		ctx context.Context, m interop.Message, back interop.Peer,
 	) (json.RawMessage, error) {
 		ctx = interop.WithClient(ctx, m.Client)
 		return host.Tools(requesterOf(ctx).kind.all, &v.opts).Handle(ctx, m, back)
 	})
+	if err != nil && g.ctx.Err() != nil {
+		err = errors.New("indus is shutting down; whether the call took effect is not known")
+	}
+	return result, err
+}
+
+// enterDirect counts a direct call, for which Drain waits. It returns false from Drain on.
+func (g *Gateway) enterDirect() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.closed {
+		g.direct.Add(1)
+	}
+	return !g.closed
 }
 
 // directRequest returns a request of a caller that reaches the gateway through the program itself.

@@ -22,6 +22,54 @@ import (
 // visiting describes a program that calls tools directly, as a page does.
 func visiting() *interop.Client { return &interop.Client{Name: "a page", Address: "127.0.0.1"} }
 
+// Drain waits for calls through the program itself, and takes no further ones. A call that does not end in time ends with
+// the gateway.
+func TestDrainWaitsForDirectCalls(t *testing.T) {
+	t.Parallel()
+	began, release := make(chan bool), make(chan bool)
+	s := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
+	mcp.AddTool(s, &mcp.Tool{Name: "slow"}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+		began <- true
+		select {
+		case <-release:
+		case <-ctx.Done():
+			return nil, nil, ctx.Err()
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "slowly"}}}, nil, nil
+	})
+	g, _ := watched(t, shelf{"s": s}, gateway.Options{}, "s__slow")
+	results, failures := make(chan string, 2), make(chan error, 2)
+	try := func() {
+		r, err := g.Call(t.Context(), nil, visiting(), "s__slow", json.RawMessage(`{}`))
+		results <- string(r)
+		failures <- err
+	}
+	for range 2 {
+		go try()
+		<-began
+	}
+	short, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := g.Drain(short); err == nil {
+		t.Error("Drain did not wait")
+	}
+	if _, err := g.Call(t.Context(), nil, visiting(), "s__slow", json.RawMessage(`{}`)); err == nil ||
+		!strings.Contains(err.Error(), "takes no new calls") {
+		t.Error(err)
+	}
+	release <- true
+	if r, err := <-results, <-failures; err != nil || !strings.Contains(r, "slowly") {
+		t.Error(r, err)
+	}
+	g.Close()
+	if err := <-failures; err == nil || !strings.Contains(err.Error(), "is not known") {
+		t.Error(err)
+	}
+	if err := g.Drain(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // A call through the program itself takes the way of a client's call: policy, approval and records.
 func TestADirectCallIsAdmitted(t *testing.T) {
 	t.Parallel()

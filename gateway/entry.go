@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/indusagi/indus/audit"
@@ -25,7 +26,10 @@ import (
 type entry struct {
 	audit.Record
 	content policy.Audit // what the rules add to the record
-	ended   bool
+	ended   atomic.Bool
+	waiting string // the id of the approval that the item waits for; guarded by the mu of its exchange
+	// unlisted reports that the tool is in no list of its server: its name is that of the caller.
+	unlisted bool
 }
 
 // newEntry returns the entry of a request that is being handled.
@@ -63,13 +67,17 @@ func (x *exchange) claim(it *item) *entry {
 		x.more = append(x.more, e)
 	}
 	x.claimed = true
-	e.Server = it.Server
+	e.Server, e.unlisted = it.Server, it.unlisted
 	if it.Kind == policy.Tool {
 		e.Tool = it.Name
 	} else {
 		e.Target = it.Name
 	}
+	isFurther := len(x.more) > 0
 	x.mu.Unlock()
+	if isFurther {
+		x.view.gateway.opts.Control.Activity.changed()
+	}
 	if it.arguments != nil && x.view.gateway.opts.Control.Audit != nil {
 		sum := sha256.Sum256(it.arguments)
 		const kind = "sha256:"
@@ -92,10 +100,9 @@ func (e *entry) refuse(r *refusal) { e.Outcome, e.Reason = r.outcome, r.text }
 
 // end stores the answer of a request that was admitted.
 func (e *entry) end(result json.RawMessage, err error) {
-	if e == nil || e.ended {
+	if e == nil || e.ended.Swap(true) {
 		return
 	}
-	e.ended = true
 	e.Duration, e.BytesOut = time.Since(e.At), int64(len(result))
 	switch {
 	case e.Outcome != audit.Allowed:
@@ -207,7 +214,7 @@ func (x *exchange) keep(result json.RawMessage, err error) (json.RawMessage, err
 // keep stores the record of an entry.
 func (g *Gateway) keep(e *entry) error {
 	e.Reason, e.Target = g.maskText(e.Reason), g.maskText(e.Target)
-	g.opts.Control.Activity.record(&e.Record)
+	g.opts.Control.Activity.record(&e.Record, e.unlisted)
 	if log := g.opts.Control.Audit; log != nil {
 		return log.Append(&e.Record)
 	}
@@ -277,7 +284,7 @@ func (g *Gateway) traceUpstream(server string) func(next interop.Peer) interop.P
 				o.Tool, _ = protocol.LookupString(m.Params, "name")
 				o.Known = true // the gateway sends only calls of tools that are listed, or were
 				if transparent {
-					o.Known = g.mainView.plainKind.shown.toolNamesFor("").byName[o.Tool] != nil
+					o.Known = g.mainView.listsTool(o.Tool)
 				}
 			}
 			ctx, active := g.opts.Control.Telemetry.Upstream(ctx, o)

@@ -96,6 +96,7 @@ type Gateway struct {
 	ctx       context.Context // ends with the gateway
 	cancel    context.CancelFunc
 	running   sync.WaitGroup
+	direct    sync.WaitGroup // calls of Call; none is added once closed is set
 	unwatch   func() // stops watching the events of the fleet
 
 	describeMu sync.Mutex // held while a description is made and given to the ledger

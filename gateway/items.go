@@ -49,8 +49,12 @@ func (v *view) itemOf(ctx context.Context, server string, m interop.Message) (*i
 	if row.handler == fromAll || m.Method == protocol.MethodToolsList {
 		it.Item, it.action, err = policy.Item{Kind: policy.Server, Server: server}, policy.List, nil
 	}
+	it.unlisted = v.transparent && it.Kind == policy.Tool && !v.listsTool(it.Name)
 	return it, err
 }
+
+// listsTool reports whether a transparent view lists a tool of this name, to any caller.
+func (v *view) listsTool(name string) bool { return v.plainKind.shown.toolNamesFor("").byName[name] != nil }
 
 // judgedParams are the members of params that decide about a request.
 var judgedParams = []string{

@@ -116,8 +116,8 @@ func (g *Gateway) Stop() error {
 	return err
 }
 
-// Drain refuses new requests in every view, ends questions to clients, and waits for requests in flight. See
-// [host.Host.Drain].
+// Drain refuses new requests in every view, ends questions to clients, and waits for requests in flight, also those of
+// [Gateway.Call]. See [host.Host.Drain].
 func (g *Gateway) Drain(ctx context.Context) error {
 	g.mu.Lock()
 	g.closed = true // no view is made any more
@@ -128,7 +128,17 @@ func (g *Gateway) Drain(ctx context.Context) error {
 	for i, v := range all {
 		draining.Go(func() { failed[i] = v.host.Drain(ctx) })
 	}
+	direct := make(chan struct{})
+	go func() {
+		g.direct.Wait()
+		close(direct)
+	}()
 	draining.Wait()
+	select {
+	case <-direct:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	if errors.Join(failed...) != nil {
 		return ctx.Err()
 	}
