@@ -50,6 +50,7 @@ var roomBudget = map[string]int{
 	"agent":     3500,
 	"approval":  1200,
 	"audit":     1900,
+	"cluster":   2300,
 	"cmd":       31700,
 	"examples":  300,
 	"gateway":   7200,

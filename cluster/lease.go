@@ -1,0 +1,195 @@
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// MinLease is the shortest lease: an engine counts whole seconds.
+const MinLease = 2 * time.Second
+
+// leaseValue is the value of the key of a lease.
+type leaseValue struct {
+	Owner string `json:"owner"` // random: a process recognizes its own lease
+	Data  string `json:"data"`
+}
+
+// Lease is a key that one process holds at a time. It is renewed until Release.
+type Lease struct {
+	kv    KV
+	key   string
+	value []byte
+	ttl   time.Duration
+	stop  context.CancelFunc
+	done  chan struct{} // closed when the lease is lost or released
+
+	mu       sync.Mutex
+	revision uint64
+	until    time.Time
+}
+
+// HeldError means that another process holds a lease.
+type HeldError struct{ Key, Data string }
+
+// Error implements error.
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("%q is held by another process (%.100q)", e.Key, e.Data)
+}
+
+// Unwrap returns ErrConflict.
+func (e *HeldError) Unwrap() error { return ErrConflict }
+
+// Acquire takes the lease of a key for ttl, which is at least [MinLease]. If another process holds it, the error is a
+// [*HeldError] with the data of that process. replaces reports whether the lease of a process with this data may be
+// taken from it; nil means never.
+func Acquire(
+	ctx context.Context, kv KV, key, data string, ttl time.Duration, replaces func(data string) bool,
+) (*Lease, error) {
+	value, err := json.Marshal(leaseValue{rand.Text(), data})
+	if err != nil {
+		return nil, err
+	}
+	l := &Lease{kv: kv, key: key, value: value, ttl: max(ttl, MinLease), done: make(chan struct{})}
+	held, err := kv.Get(ctx, key)
+	switch {
+	case errors.Is(err, ErrNotFound):
+	case err != nil:
+		return nil, err
+	default:
+		holder := decodeLease(held.Value).Data
+		if replaces == nil || !replaces(holder) {
+			return nil, &HeldError{key, holder}
+		}
+	}
+	if err := l.set(ctx, held.Revision); err != nil {
+		if errors.Is(err, ErrConflict) {
+			err = &HeldError{Key: key}
+		}
+		return nil, err
+	}
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	l.stop = stop
+	go l.run(run)
+	return l, nil
+}
+
+func decodeLease(raw []byte) (v leaseValue) {
+	_ = json.Unmarshal(raw, &v) // otherwise it is a foreign value, which is held by nobody known
+	return v
+}
+
+// set stores the key for another ttl.
+func (l *Lease) set(ctx context.Context, revision uint64) error {
+	sent := time.Now()
+	revision, err := l.kv.Set(ctx, l.key, l.value, revision, l.ttl)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.revision, l.until = revision, sent.Add(l.ttl-l.ttl/leaseMargin)
+	return nil
+}
+
+const (
+	leaseMargin = 5  // the holder gives a lease up when a fifth of it is left
+	leaseRenew  = 3  // it is renewed after a third
+	leaseRetry  = 10 // after a failure, the next attempt follows after a tenth
+)
+
+// run renews the lease until it is lost or released.
+func (l *Lease) run(ctx context.Context) {
+	defer close(l.done)
+	defer l.stop()
+	pause := l.ttl / leaseRenew
+	for {
+		select {
+		case <-time.After(min(pause, l.left())):
+		case <-ctx.Done():
+			return
+		}
+		if l.left() == 0 {
+			return
+		}
+		step, cancel := context.WithTimeout(ctx, l.left())
+		err := l.renew(step)
+		cancel()
+		switch {
+		case err == nil:
+			pause = l.ttl / leaseRenew
+		case errors.Is(err, ErrConflict):
+			return
+		default:
+			pause = l.ttl / leaseRetry
+		}
+	}
+}
+
+// renew stores the key again. If an earlier answer was lost, the key has our own value with a later revision.
+func (l *Lease) renew(ctx context.Context) error {
+	err := l.set(ctx, l.Revision())
+	if !errors.Is(err, ErrConflict) {
+		return err
+	}
+	now, failed := l.kv.Get(ctx, l.key)
+	switch {
+	case errors.Is(failed, ErrNotFound):
+		return err
+	case failed != nil:
+		return failed
+	case string(now.Value) != string(l.value):
+		return err
+	}
+	return l.set(ctx, now.Revision)
+}
+
+// left returns the time until the holder must have given the lease up.
+func (l *Lease) left() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return max(0, time.Until(l.until))
+}
+
+// Revision returns the revision of the key. It is greater than that of every earlier holder, so changes of the holder
+// can require it.
+func (l *Lease) Revision() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.revision
+}
+
+// Held reports whether this process still holds the lease. It is false before another process can hold it.
+func (l *Lease) Held() bool {
+	select {
+	case <-l.done:
+		return false
+	default:
+		return l.left() > 0
+	}
+}
+
+// Done returns a channel that is closed once the lease is lost or released.
+func (l *Lease) Done() <-chan struct{} { return l.done }
+
+// Release ends the lease, so that another process can take it at once. If the engine cannot be reached, the lease
+// expires.
+func (l *Lease) Release(ctx context.Context) error {
+	l.stop()
+	<-l.done
+	if l.left() == 0 {
+		return nil
+	}
+	err := l.kv.Delete(ctx, l.key, l.Revision())
+	l.mu.Lock()
+	l.until = time.Time{}
+	l.mu.Unlock()
+	if errors.Is(err, ErrConflict) { // another process has it
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,146 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+)
+
+// membersName is the KV of the members of a cluster.
+const membersName = "members"
+
+// Members are the processes of a cluster with their addresses.
+type Members struct {
+	engine    Engine
+	name, own string
+	ttl       time.Duration
+	stop      context.CancelFunc
+	running   sync.WaitGroup
+
+	mu        sync.Mutex
+	addresses map[string]string
+	lease     *Lease
+}
+
+// Join adds this process to the members, and returns once it knows the others. It stays a member until Leave: its lease
+// is renewed, and taken again if it is lost. If another process has the name with another address, Join waits until the
+// lease of that process could have expired, and then returns a [*HeldError]. A process with the same address is an
+// earlier one, and is replaced at once.
+func Join(ctx context.Context, engine Engine, name, address string, ttl time.Duration) (*Members, error) {
+	m := &Members{engine: engine, name: name, own: address, ttl: max(ttl, MinLease), addresses: map[string]string{}}
+	isEarlier := func(other string) bool { return other == address }
+	if err := m.acquire(ctx, isEarlier); err != nil {
+		return nil, err
+	}
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	m.stop = stop
+	current := make(chan struct{})
+	var once sync.Once
+	m.running.Go(func() { m.keep(run) })
+	m.running.Go(func() {
+		_ = engine.KV(membersName).Watch(run, func(c Change) {
+			if c.Current {
+				once.Do(func() { close(current) })
+				return
+			}
+			m.note(c)
+		})
+	})
+	select {
+	case <-current:
+		return m, nil
+	case <-ctx.Done():
+		return nil, errors.Join(ctx.Err(), m.Leave(context.WithoutCancel(ctx)))
+	}
+}
+
+// acquire takes the lease of the name. It waits until a lease of another process could have expired.
+func (m *Members) acquire(ctx context.Context, replaces func(address string) bool) error {
+	deadline := time.Now().Add(m.ttl + m.ttl/leaseRenew)
+	for {
+		lease, err := Acquire(ctx, m.engine.KV(membersName), m.name, m.own, m.ttl, replaces)
+		if err == nil {
+			m.mu.Lock()
+			m.lease = lease
+			m.mu.Unlock()
+			return nil
+		}
+		if held, ok := errors.AsType[*HeldError](err); !ok || time.Now().After(deadline) {
+			if ok {
+				err = fmt.Errorf("the name %s belongs to a replica at %s: choose another name: %w", m.name, held.Data, err)
+			}
+			return err
+		}
+		if !waited(ctx, m.ttl/leaseRetry) {
+			return errors.Join(err, ctx.Err())
+		}
+	}
+}
+
+// waited waits, and reports whether the context has not ended.
+func waited(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// keep takes the lease again whenever it is lost. It does not replace a process with the same address, which is a later
+// one.
+func (m *Members) keep(ctx context.Context) {
+	for {
+		select {
+		case <-m.current().Done():
+		case <-ctx.Done():
+			return
+		}
+		for m.acquire(ctx, nil) != nil {
+			if !waited(ctx, m.ttl/leaseRetry) {
+				return
+			}
+		}
+	}
+}
+
+func (m *Members) current() *Lease {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lease
+}
+
+func (m *Members) note(c Change) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c.Gone {
+		delete(m.addresses, c.Key)
+	} else {
+		m.addresses[c.Key] = decodeLease(c.Value).Data
+	}
+}
+
+// Address returns the address of a member, or "" if there is none of that name. While the engine cannot be reached, the
+// last known members stay.
+func (m *Members) Address(name string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.addresses[name]
+}
+
+// All returns the addresses of all members by name.
+func (m *Members) All() map[string]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.addresses)
+}
+
+// Leave removes this process from the members.
+func (m *Members) Leave(ctx context.Context) error {
+	m.stop()
+	m.running.Wait()
+	return m.current().Release(ctx)
+}

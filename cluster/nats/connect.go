@@ -1,0 +1,208 @@
+package nats
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	client "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/indusagi/indus/cluster"
+)
+
+// Options of [Connect]. The zero value of each field but Servers is valid.
+type Options struct {
+	// Servers are the URLs of the servers, with commas between them.
+	Servers string
+	// CredsFile is a file with the credentials of a user. It is read again for each connection.
+	CredsFile string
+	// CA is a file with certificates of authorities. "" means those of the system.
+	CA string
+	// Name is the prefix of streams and subjects: 1 to 32 of a-z, 0-9 and "-". "" means "indus".
+	Name string
+	// Client names this process in the lists of connections of the server.
+	Client string
+	// Replicas is the number of replicas of each stream. Zero means 3 if the server belongs to a cluster, else 1.
+	Replicas int
+	// Monitor are the URLs of the monitors of the servers, with commas between them. They show whether the servers write
+	// each change to the disk before they confirm it. "" means that this is not known.
+	Monitor string
+	// Logger receives the begin and the end of interruptions. Nil means that they are not logged.
+	Logger *slog.Logger
+}
+
+// Engine is a connection to NATS.
+type Engine struct {
+	opts     Options
+	conn     *client.Conn
+	js       jetstream.JetStream
+	kv       jetstream.KeyValue
+	warnings []string
+
+	mu          sync.Mutex
+	reconnected chan struct{} // closed when the connection is there again
+	clock       time.Time     // the time of the server at measured
+	measured    time.Time
+}
+
+var _ cluster.Engine = (*Engine)(nil)
+
+const (
+	connectWait = 5 * time.Second
+	// stepWait bounds one step. A group of servers needs a few seconds to elect another leader.
+	stepWait = 3 * time.Second
+	// markerTime is how long the server keeps the mark of a deleted or expired key.
+	markerTime = time.Minute
+	minPayload = 1 << 20
+)
+
+// Connect connects to a server and checks that it fulfils the requirements. Until Close, a lost connection is made
+// again.
+func Connect(ctx context.Context, opts *Options) (*Engine, error) {
+	e := &Engine{opts: *opts, reconnected: make(chan struct{})}
+	e.opts.Name = cmp.Or(e.opts.Name, "indus")
+	e.opts.Logger = cmp.Or(e.opts.Logger, slog.New(slog.DiscardHandler))
+	if !isName(e.opts.Name) {
+		return nil, fmt.Errorf("%.40q is no name of a cluster: write 1 to 32 of a-z, 0-9 and -", e.opts.Name)
+	}
+	var err error
+	e.conn, err = client.Connect(opts.Servers, e.connection()...)
+	if err != nil {
+		return nil, fmt.Errorf("%w (%s: %w)", cluster.ErrUnavailable, Redacted(opts.Servers), err)
+	}
+	if e.js, err = jetstream.New(e.conn); err == nil {
+		err = e.require(ctx)
+	}
+	if err != nil {
+		e.Close()
+		return nil, fmt.Errorf("%s: %w", Redacted(opts.Servers), err)
+	}
+	e.checkSync(ctx)
+	return e, nil
+}
+
+// Redacted returns URLs of servers without their passwords and tokens.
+func Redacted(servers string) string {
+	all := strings.Split(servers, ",")
+	for i, s := range all {
+		if u, err := url.Parse(strings.TrimSpace(s)); err != nil {
+			all[i] = "(no URL)"
+		} else if u.User != nil {
+			u.User = url.User("xxxxx")
+			all[i] = u.String()
+		}
+	}
+	return strings.Join(all, ",")
+}
+
+// connection returns the options of the connection.
+func (e *Engine) connection() []client.Option {
+	log := e.opts.Logger
+	options := []client.Option{
+		client.Name("indus " + e.opts.Client), client.Timeout(connectWait), client.MaxReconnects(-1),
+		client.ReconnectWait(250 * time.Millisecond), client.ReconnectJitter(250*time.Millisecond, time.Second),
+		client.ReconnectBufSize(-1),   // a step fails at once while there is no connection
+		client.IgnoreAuthErrorAbort(), // credentials may be renewed later
+		client.PingInterval(10 * time.Second), client.MaxPingsOutstanding(2),
+		client.DisconnectErrHandler(func(_ *client.Conn, err error) {
+			if err != nil {
+				log.Warn("the connection to NATS is lost: nothing that replicas share can change", "err", err)
+			}
+		}),
+		client.ReconnectHandler(func(*client.Conn) {
+			log.Warn("the connection to NATS is there again")
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			close(e.reconnected)
+			e.reconnected = make(chan struct{})
+		}),
+		client.ErrorHandler(func(_ *client.Conn, _ *client.Subscription, err error) {
+			log.Warn("NATS reports an error", "err", err)
+		}),
+	}
+	if e.opts.CredsFile != "" {
+		options = append(options, client.UserCredentials(e.opts.CredsFile))
+	}
+	if e.opts.CA != "" {
+		options = append(options, client.RootCAs(e.opts.CA))
+	}
+	return options
+}
+
+// Close ends the connection.
+func (e *Engine) Close() { e.conn.Close() }
+
+// Check implements [cluster.Engine].
+func (e *Engine) Check() error {
+	if e.conn.IsConnected() {
+		return nil
+	}
+	return fmt.Errorf("%w (NATS: %w)", cluster.ErrUnavailable, cmp.Or(e.conn.LastError(), client.ErrDisconnected))
+}
+
+// Warnings returns the weaknesses of the servers that indus accepts.
+func (e *Engine) Warnings() []string { return slices.Clone(e.warnings) }
+
+// Now implements [cluster.Engine]: the time of the server when it was measured, and the time that has passed since.
+func (e *Engine) Now() time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.clock.Add(time.Since(e.measured))
+}
+
+// setClock stores the time of the server. The answer with it took from sent until now.
+func (e *Engine) setClock(server, sent time.Time) {
+	now := time.Now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.measured, e.clock = now, server.Add(now.Sub(sent)/2)
+}
+
+// next returns a channel that is closed when the connection is there again after the next interruption.
+func (e *Engine) next() <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.reconnected
+}
+
+// step returns the context of a step, or an error if there is no connection.
+func (e *Engine) step(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	if err := e.Check(); err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, stepWait)
+	return ctx, cancel, nil
+}
+
+// fault returns an error of NATS as an error of package cluster.
+func fault(err error) error {
+	api, isAPI := errors.AsType[*jetstream.APIError](err)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, jetstream.ErrKeyNotFound): // also for a deleted key
+		return cluster.ErrNotFound
+	// A stream with one replica reports a conflict as 10071, and a stream with three as 10164.
+	case errors.Is(err, jetstream.ErrKeyRevisionMismatch), errors.Is(err, jetstream.ErrKeyExists),
+		isAPI && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence,
+		isAPI && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant:
+		return cluster.ErrConflict
+	case errors.Is(err, client.ErrMaxPayload):
+		return err
+	case errors.Is(err, context.Canceled):
+		return err
+	}
+	return fmt.Errorf("%w (NATS: %w)", cluster.ErrUnavailable, err)
+}
+
+func isName(s string) bool {
+	return s != "" && len(s) <= 32 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+}

@@ -1,0 +1,121 @@
+package nats
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	client "github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/indusagi/indus/cluster"
+)
+
+// Log implements [cluster.Engine]. Each log is a stream.
+func (e *Engine) Log(ctx context.Context, name string) (cluster.Log, error) {
+	if !isName(name) {
+		return nil, fmt.Errorf("%.40q is no name of a log", name)
+	}
+	ctx, cancel, err := e.step(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	subject := e.opts.Name + ".log." + name
+	s, err := e.stream(ctx, jetstream.StreamConfig{
+		Name: e.opts.Name + "-log-" + name, Subjects: []string{subject}, Description: "a log of indus", DenyPurge: true,
+	})
+	return &streamLog{e, subject, s}, err
+}
+
+// streamLog is a log.
+type streamLog struct {
+	*Engine
+	subject string
+	stream  jetstream.Stream
+}
+
+// Append implements [cluster.Log].
+func (l *streamLog) Append(ctx context.Context, data []byte, after uint64) (uint64, error) {
+	if len(data) > cluster.MaxValue {
+		return 0, fmt.Errorf("a record of %d bytes is too long: at most %d fit", len(data), cluster.MaxValue)
+	}
+	ctx, cancel, err := l.step(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer cancel()
+	return l.publish(ctx, l.subject, data, 0, jetstream.WithExpectLastSequence(after))
+}
+
+// Read implements [cluster.Log].
+func (l *streamLog) Read(ctx context.Context, after uint64, limit int) ([]cluster.Record, error) {
+	ctx, cancel, err := l.step(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer cancel()
+	info, err := l.stream.Info(ctx)
+	if err != nil {
+		return nil, fault(err)
+	}
+	if after >= info.State.LastSeq {
+		return nil, nil
+	}
+	n := int(min(info.State.LastSeq-after, uint64(limit)))
+	consumer, err := l.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1, InactiveThreshold: stepWait,
+	})
+	if err != nil {
+		return nil, fault(err)
+	}
+	batch, err := consumer.Fetch(n, jetstream.FetchMaxWait(stepWait))
+	if err != nil {
+		return nil, fault(err)
+	}
+	var out []cluster.Record
+	for m := range batch.Messages() {
+		meta, err := m.Metadata()
+		if err != nil || meta.Sequence.Stream != after+uint64(len(out))+1 {
+			return nil, fmt.Errorf("the log %s has no record %d: a message was removed", l.subject, after+uint64(len(out))+1)
+		}
+		out = append(out, cluster.Record{Sequence: meta.Sequence.Stream, Data: m.Data()})
+	}
+	if err := batch.Error(); err != nil {
+		return nil, fault(err)
+	}
+	return out, nil
+}
+
+// topic returns the subject of a topic.
+func (e *Engine) topic(topic string) string { return e.opts.Name + ".bus." + encodeKey(topic) }
+
+// Publish implements [cluster.Bus].
+func (e *Engine) Publish(_ context.Context, topic string, data []byte) error {
+	return fault(e.conn.Publish(e.topic(topic), data))
+}
+
+// Subscribe implements [cluster.Bus].
+func (e *Engine) Subscribe(topic string, handle func([]byte)) (func(), error) {
+	var mu sync.Mutex
+	stopped := false
+	s, err := e.conn.Subscribe(e.topic(topic), func(m *client.Msg) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !stopped {
+			handle(m.Data)
+		}
+	})
+	if err == nil {
+		err = e.conn.FlushTimeout(stepWait) // the server knows it before the next message
+	}
+	if err != nil {
+		return nil, fault(err)
+	}
+	return func() {
+		_ = s.Unsubscribe()
+		mu.Lock()
+		defer mu.Unlock()
+		stopped = true
+	}, nil
+}
