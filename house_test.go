@@ -56,7 +56,7 @@ var roomBudget = map[string]int{
 	"gateway":   7200,
 	"host":      7600,
 	"identity":  1850,
-	"internal":  11600,
+	"internal":  12750,
 	"interop":   12500,
 	"ledger":    4100,
 	"mcpconfig": 10900,

@@ -91,6 +91,8 @@ var layers = []layer{
 	{"internal/statefile", []string{"internal/atomicfile", "internal/filelock"},
 		"a value in a file that processes share: no idea of its meaning"},
 	{"internal/atomicfile", nil, "files: no idea of their content"},
+	{"internal/registry", []string{"internal/text"},
+		"entries of registries as rows: no idea of files, terminals and servers"},
 	{"internal/chain", []string{"internal/wire"}, "lines that are chained by hashes: no idea of their meaning"},
 	{"internal/sealed", []string{"internal/atomicfile", "internal/statefile"},
 		"bytes that only we can read again: no idea of their use"},

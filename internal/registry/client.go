@@ -1,0 +1,257 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/internal/text"
+)
+
+// Official is the address of the official registry.
+const Official = "https://registry.modelcontextprotocol.io"
+
+const (
+	maxAnswer    = 16 << 20         // bytes of one answer
+	answerTime   = 30 * time.Second // of one answer, from the connection to its last byte
+	maxPages     = 50               // pages of one search
+	maxPage      = 100              // entries of one page
+	maxCursor    = 4096             // bytes
+	maxRedirects = 3
+)
+
+// Client reads one registry. It sends no credentials.
+type Client struct {
+	base *url.URL
+	http *http.Client
+}
+
+// New returns a client for the registry at an address, without the path /v0.1. The address must be https://. A registry
+// on this machine may be http://.
+func New(address string) (*Client, error) {
+	u, err := parseAddress(strings.TrimSuffix(address, "/"), true)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("registry %s: %w", address, err)
+	case u.RawQuery != "" || u.Fragment != "":
+		return nil, fmt.Errorf("registry %s: the address must have no query and no fragment", address)
+	}
+	return &Client{u, newHTTP(sameOrigin, answerTime)}, nil
+}
+
+// newHTTP returns an HTTP client that follows only redirects that mayFollow allows.
+func newHTTP(mayFollow func(next, first *url.URL) bool, limit time.Duration) *http.Client {
+	return &http.Client{
+		Timeout: limit,
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
+		},
+		CheckRedirect: func(next *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects || !mayFollow(next.URL, via[0].URL) {
+				return errors.New("it redirects to an address that is not followed")
+			}
+			return nil
+		},
+	}
+}
+
+func sameOrigin(next, first *url.URL) bool {
+	return next.Scheme == first.Scheme && next.Host == first.Host
+}
+
+// parseAddress returns an https address without a user. If local is true, http is allowed for this machine.
+func parseAddress(address string, local bool) (*url.URL, error) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return nil, errors.New("the address cannot be read")
+	case u.Host == "" || u.User != nil || u.Opaque != "":
+		return nil, errors.New("the address must name a host, and no user")
+	case u.Scheme == "https" || local && u.Scheme == "http" && isLoopback(u.Hostname()):
+		return u, nil
+	}
+	return nil, errors.New("the address must begin with https://")
+}
+
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// String returns the address of the registry.
+func (c *Client) String() string { return c.base.String() }
+
+// Query selects entries.
+type Query struct {
+	// Words must all occur in the name, the title or the description of an entry, in any case.
+	Words []string
+	// Cursor is where to begin. It is a value of [Found.Cursor], or "".
+	Cursor string
+	// Limit is the number of entries to return at least, if there are so many. 0 means one page.
+	Limit int
+}
+
+// Found is a result of [Client.Search].
+type Found struct {
+	Entries []*Entry
+	Cursor  string // where the next search begins; "" at the end
+	Invalid int    // entries that were left out because they are not valid
+}
+
+// Search returns the newest versions of entries. It reads pages until it has enough entries.
+func (c *Client) Search(ctx context.Context, q Query) (*Found, error) {
+	found, seen := &Found{Cursor: q.Cursor}, map[string]bool{}
+	for range maxPages {
+		seen[found.Cursor] = true
+		if err := c.page(ctx, q, found); err != nil {
+			return found, err
+		}
+		switch {
+		case found.Cursor == "" || len(found.Entries) >= q.Limit:
+			return found, nil
+		case seen[found.Cursor]:
+			return found, c.failure("its pages have no end: a cursor comes again")
+		}
+	}
+	return found, nil
+}
+
+// page adds one page to a result.
+func (c *Client) page(ctx context.Context, q Query, found *Found) error {
+	size := maxPage
+	if q.Limit > 0 {
+		size = min(q.Limit, maxPage)
+	}
+	values := url.Values{"version": {"latest"}, "limit": {strconv.Itoa(size)}}
+	if found.Cursor != "" {
+		values.Set("cursor", found.Cursor)
+	}
+	if len(q.Words) > 0 { // a registry searches for one substring of the name
+		values.Set("search", slices.MaxFunc(q.Words, func(a, b string) int { return len(a) - len(b) }))
+	}
+	var answer struct {
+		Servers  []json.RawMessage `json:"servers"`
+		Metadata struct {
+			NextCursor string `json:"nextCursor"`
+		} `json:"metadata"`
+	}
+	if err := c.get(ctx, "/v0.1/servers?"+values.Encode(), &answer); err != nil {
+		return err
+	}
+	if len(answer.Metadata.NextCursor) > maxCursor {
+		return c.failure("its cursor is longer than %d bytes", maxCursor)
+	}
+	found.Cursor = answer.Metadata.NextCursor
+	for _, raw := range answer.Servers[:min(len(answer.Servers), maxPage)] {
+		e, err := c.parse(raw)
+		switch {
+		case err != nil:
+			found.Invalid++
+		case e.Status != "deleted" && e.matches(q.Words):
+			found.Entries = append(found.Entries, e)
+		}
+	}
+	return nil
+}
+
+func (c *Client) parse(raw json.RawMessage) (*Entry, error) {
+	e, err := parseEntry(raw)
+	if err == nil {
+		e.local = isLoopback(c.base.Hostname())
+	}
+	return e, err
+}
+
+func (e *Entry) matches(words []string) bool {
+	about := strings.ToLower(e.Name + "\n" + e.Title + "\n" + e.Description)
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(about, strings.ToLower(w)) })
+}
+
+// ErrNoEntry is returned if a registry has no such entry, or no such version of it.
+var ErrNoEntry = errors.New("there is no such entry")
+
+// Entry returns one version of an entry. The version may be "latest".
+func (c *Client) Entry(ctx context.Context, name, version string) (*Entry, error) {
+	if !IsName(name) || !plainVersion.MatchString(version) {
+		return nil, c.failure("%q is no name of an entry, such as io.github.user/server@1.0.0",
+			text.Clip(name+"@"+version, maxName))
+	}
+	var raw json.RawMessage
+	err := c.get(ctx, "/v0.1/servers/"+url.PathEscape(name)+"/versions/"+url.PathEscape(version), &raw)
+	if err != nil {
+		return nil, err
+	}
+	e, err := c.parse(raw)
+	switch {
+	case err != nil:
+		return nil, c.failure("%w", err)
+	case e.Name != name || version != "latest" && e.Version != version:
+		return nil, c.failure("it returned %s@%s for %s@%s", e.Name, e.Version, name, version)
+	case e.Status == "deleted":
+		return nil, c.failure("%s@%s is deleted: %w", e.Name, e.Version, ErrNoEntry)
+	}
+	return e, nil
+}
+
+// get reads the JSON at a path.
+func (c *Client) get(ctx context.Context, path string, to any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base.String()+path, http.NoBody)
+	if err != nil {
+		return c.failure("%w", err)
+	}
+	r.Header.Set("Accept", "application/json")
+	response, err := c.http.Do(r)
+	if err != nil {
+		return c.failure("%w", cause(err))
+	}
+	defer response.Body.Close()
+	switch {
+	case response.StatusCode == http.StatusNotFound:
+		return c.failure("%w", ErrNoEntry)
+	case response.StatusCode != http.StatusOK:
+		return c.failure("it answers with HTTP %d", response.StatusCode)
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return c.failure("%w", cause(err))
+	case len(body) > maxAnswer:
+		return c.failure("its answer is longer than %d MiB", maxAnswer>>20)
+	}
+	if err := json.Unmarshal(body, to); err != nil {
+		return c.failure("its answer is no JSON of a registry: %w", err)
+	}
+	return nil
+}
+
+// failure returns an error about the registry.
+func (c *Client) failure(format string, arguments ...any) error {
+	return fmt.Errorf("registry %s: %w", c.base.Host, fmt.Errorf(format, arguments...))
+}
+
+// cause returns the reason of a failed request without its address.
+func cause(err error) error {
+	if u := (*url.Error)(nil); errors.As(err, &u) {
+		err = u.Err
+	}
+	if IsOffline(err) {
+		return fmt.Errorf("it cannot be reached: %w", err)
+	}
+	return err
+}
+
+// IsOffline reports whether a registry could not be reached at all.
+func IsOffline(err error) bool {
+	var dial *net.OpError
+	return errors.As(err, &dial) && dial.Op == "dial"
+}

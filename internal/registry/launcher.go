@@ -1,0 +1,84 @@
+package registry
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/indusagi/indus/internal/text"
+)
+
+// Names and versions of packages. None can begin with a dash, name a path or a URL, or match several versions.
+var (
+	npmName     = regexp.MustCompile(`^(@[a-z0-9][a-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	npmVersion  = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+	pypiName    = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+	pypiVersion = regexp.MustCompile(`^(\d+!)?\d+(\.\d+)*` +
+		`([-._]?(a|b|c|rc|alpha|beta|pre|preview|post|rev|r|dev)[-._]?\d*)*(\+[a-z0-9.]+)?$`)
+	ociImage  = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$`)
+	ociTag    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+	ociDigest = regexp.MustCompile(`^sha256:[a-f0-9]{64}$`)
+)
+
+// npx reads the words before the package as its options, and the words behind it as the package's.
+func npmCommand(p *Package) (command string, args []string, err error) {
+	if err := checkPackage(p, npmName, npmVersion); err != nil {
+		return "", nil, err
+	}
+	return "npx", []string{"-y", p.Identifier + "@" + p.Version}, nil
+}
+
+// uvx does the same.
+func pypiCommand(p *Package) (command string, args []string, err error) {
+	if err := checkPackage(p, pypiName, pypiVersion); err != nil {
+		return "", nil, err
+	}
+	return "uvx", []string{p.Identifier + "==" + p.Version}, nil
+}
+
+func checkPackage(p *Package, name, version *regexp.Regexp) error {
+	switch {
+	case len(p.Identifier) > maxName || !name.MatchString(p.Identifier):
+		return fmt.Errorf("%q is no name of a package", text.Clip(p.Identifier, maxName))
+	case len(p.Version) > maxVersion || !version.MatchString(p.Version):
+		return fmt.Errorf("%s: %q is no exact version", p.Identifier, text.Clip(p.Version, maxVersion))
+	}
+	return nil
+}
+
+// ociCommand returns the image as the only argument. Before 2025-12, the registry of the image and its tag were members
+// of their own.
+func ociCommand(p *Package) (command string, args []string, err error) {
+	image := p.Identifier
+	if host, ok := strings.CutPrefix(p.BaseURL, "https://"); ok && !strings.HasPrefix(image, host+"/") {
+		image = strings.TrimSuffix(host, "/") + "/" + image
+	}
+	name, tag, digest := splitImage(image)
+	if tag == "" && digest == "" && p.Version != "" {
+		tag = p.Version
+	}
+	switch {
+	case len(image) > maxName || !ociImage.MatchString(name):
+		return "", nil, fmt.Errorf("%q is no name of an image", text.Clip(image, maxName))
+	case digest != "" && !ociDigest.MatchString(digest):
+		return "", nil, fmt.Errorf("%q has no digest of sha256", text.Clip(image, maxName))
+	case digest == "" && (tag == "latest" || !ociTag.MatchString(tag)):
+		return "", nil, fmt.Errorf("%s: the tag %q is no exact version", name, text.Clip(tag, maxName))
+	}
+	if tag != "" {
+		name += ":" + tag
+	}
+	if digest != "" {
+		name += "@" + digest
+	}
+	return "docker", []string{name}, nil
+}
+
+// splitImage splits the name of an image from its tag and its digest.
+func splitImage(image string) (name, tag, digest string) {
+	image, digest, _ = strings.Cut(image, "@")
+	if at := strings.LastIndexByte(image, ':'); at > strings.LastIndexByte(image, '/') {
+		image, tag = image[:at], image[at+1:]
+	}
+	return image, tag, digest
+}
