@@ -23,7 +23,7 @@ async function unpacked() {
   await chmod(join(fresh, "chromium"), 0o755);
   for (const name of ["al2023.tar.br", "fonts.tar.br"]) await pipeline(...open(name), tar.extract(fresh));
   await writeFile(join(fresh, "fonts.conf"), `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-    <fontconfig><dir prefix="relative">fonts</dir><cachedir prefix="relative">cache</cachedir></fontconfig>`);
+    <fontconfig><dir prefix="relative">fonts</dir><cachedir prefix="xdg">cache</cachedir></fontconfig>`);
   await rename(fresh, dir).catch(() => rm(fresh, { recursive: true }));
   return dir;
 }
@@ -35,7 +35,9 @@ export async function launch(hosts = []) {
     executablePath: join(dir, "chromium"),
     headless: "shell",
     pipe: true, // it ends with us, even after a kill
-    env: { HOME: tmpdir(), LD_LIBRARY_PATH: join(dir, "lib"), FONTCONFIG_FILE: join(dir, "fonts.conf") },
+    env: {
+      HOME: tmpdir(), LD_LIBRARY_PATH: join(dir, "lib"), FONTCONFIG_FILE: join(dir, "fonts.conf"), XDG_CACHE_HOME: dir,
+    },
     args: [
       "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
       "--disable-component-update", "--disable-sync", "--no-proxy-server",
