@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,6 +42,9 @@ type Control struct {
 	// ApproveAt is the address of a page on which a person approves a call. The text that a caller gets names it, and the
 	// command. If it is "", the text names only the command.
 	ApproveAt string
+	// Changes returns the difference of a tool from its approved version, for a person who approves a call. It is called
+	// only for tools that are new or changed. If it is nil, the approval does not show the difference.
+	Changes func(ctx context.Context, server, tool string) string
 	// Audit records requests. It may be nil.
 	Audit *audit.Log
 	// Telemetry traces and measures requests. It may be nil.
@@ -68,10 +72,13 @@ type exchange struct {
 	running context.Context
 	cancel  context.CancelCauseFunc
 
+	search bool // the request asks several servers for one URI
+
 	once atomic.Bool // the request continues one that a person approved, and must not reach a server twice
 
 	mu      sync.Mutex
 	claimed bool     // main belongs to an item
+	counted []string // the rules whose limits the request was counted against, if it asks several servers
 	more    []*entry // of further items
 }
 
@@ -205,16 +212,25 @@ func problems(v *policy.Verdict) string {
 }
 
 // takeRates counts a request against the limits of the rules that permit it. It returns a refusal if one of them is
-// used up. Without count, it counts nothing.
+// used up. Without count, it counts nothing. A request that asks several servers counts once for each rule.
 func (g *Gateway) takeRates(x *exchange, all []policy.Rate, count bool) *refusal {
 	if len(all) == 0 || x.report {
 		return nil
 	}
-	limits := make([]rateLimit, len(all))
-	for i, r := range all {
-		limits[i] = rateLimit{rateKey{string(x.message.Caller), r.Policy}, r.Calls, r.Per}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	limits := make([]rateLimit, 0, len(all))
+	for _, r := range all {
+		if !slices.Contains(x.counted, r.Policy) {
+			limits = append(limits, rateLimit{rateKey{string(x.message.Caller), r.Policy}, r.Calls, r.Per})
+		}
 	}
 	wait := g.rates.take(limits, count)
+	if x.search && count && wait <= 0 {
+		for _, l := range limits {
+			x.counted = append(x.counted, l.rule)
+		}
+	}
 	if wait <= 0 {
 		return nil
 	}

@@ -43,7 +43,7 @@ func (g *Gateway) approve(ctx context.Context, x *exchange, it *item, e *entry, 
 		return &refusal{outcome: audit.Denied, text: "this needs the approval of a person, and there is no place to ask"}
 	}
 	answered := x.takeAnswer(ctx, book)
-	wanted := x.approvalItem(it, v)
+	wanted := x.approvalItem(ctx, it, v)
 	found, pending, refused := spend(ctx, book, e, wanted)
 	switch {
 	case !pending:
@@ -76,7 +76,7 @@ func spend(
 }
 
 // approvalItem returns the approval that a request needs.
-func (x *exchange) approvalItem(it *item, v *policy.Verdict) approval.Item {
+func (x *exchange) approvalItem(ctx context.Context, it *item, v *policy.Verdict) approval.Item {
 	shown := it.arguments
 	if shown != nil {
 		shown = x.view.gateway.mask(shown)
@@ -95,6 +95,9 @@ func (x *exchange) approvalItem(it *item, v *policy.Verdict) approval.Item {
 	if d := it.tool; d != nil {
 		i.Definition = sha256.Sum256(d.Wire.JSON)
 		i.Title, i.Description = d.Title, d.Description // a tool of a server has its title in its definition
+		if changes := x.view.gateway.opts.Control.Changes; changes != nil && it.Changed {
+			i.Changed = changes(ctx, it.Server, it.Name)
+		}
 	}
 	return i
 }

@@ -19,7 +19,7 @@ func (v *view) discover(ctx context.Context, m interop.Message) json.RawMessage 
 	var caps json.RawMessage
 	var instructions string
 	if server == "" {
-		caps = v.mergedCapabilities(m.Era)
+		caps = v.mergedCapabilities(requesterOf(ctx), m.Era)
 		instructions = protocol.JoinInstructions(v.serverInstructions(requesterOf(ctx)))
 	} else {
 		caps, instructions = v.ownCapabilities(server)
@@ -102,38 +102,43 @@ func (v *view) serverInstructions(requester listRequester) []protocol.ServerInst
 // mergedCapabilities returns the capabilities of all servers together. Prompts and resources are declared even if no
 // server has any yet, because a legacy client gets the capabilities only once. Tasks of 2025-11-25 are declared to
 // legacy clients.
-func (v *view) mergedCapabilities(era interop.Era) json.RawMessage {
+func (v *view) mergedCapabilities(requester listRequester, era interop.Era) json.RawMessage {
+	servers := v.servers()
+	if requester.kind.rights != nil { // capabilities of hidden servers would show them
+		servers = slices.DeleteFunc(slices.Clone(servers), func(s string) bool { return !v.hasPart(s, requester) })
+	}
+	declares := func(kind nameKind, path ...string) bool { return v.anyDeclares(servers, kind, path...) }
 	b := []byte(`{"tools":{"listChanged":true},"prompts":{"listChanged":true}`)
 	b = append(b, `,"resources":{"subscribe":true,"listChanged":true}`...)
-	if v.anyDeclares(byPrompt, "completions") || v.anyDeclares(byURI, "completions") {
+	if declares(byPrompt, "completions") || declares(byURI, "completions") {
 		b = append(b, `,"completions":{}`...)
 	}
 	local := v.scope.everything && v.gateway.opts.Local != nil
-	if local || v.anyDeclares(byTool, "logging") || v.anyDeclares(byPrompt, "logging") || v.anyDeclares(byURI, "logging") {
+	if local || declares(byTool, "logging") || declares(byPrompt, "logging") || declares(byURI, "logging") {
 		b = append(b, `,"logging":{}`...)
 	}
-	if era == interop.Legacy && v.anyDeclares(byTool, "tasks", "requests", "tools", "call") {
+	if era == interop.Legacy && declares(byTool, "tasks", "requests", "tools", "call") {
 		b = append(b, `,"tasks":{"requests":{"tools":{"call":{}}}`...)
-		if v.anyDeclares(byTool, "tasks", "cancel") {
+		if declares(byTool, "tasks", "cancel") {
 			b = append(b, `,"cancel":{}`...)
 		}
 		b = append(b, '}')
 	}
-	if extensions := v.extensions(); extensions != nil {
+	if extensions := v.extensions(servers); extensions != nil {
 		b = append(append(b, `,"extensions":`...), extensions...)
 	}
 	return append(b, '}')
 }
 
 // anyDeclares reports whether a server with such entries in the view declares the capability at a path of keys.
-func (v *view) anyDeclares(kind nameKind, path ...string) bool {
-	return slices.ContainsFunc(v.servers(), func(server string) bool {
+func (v *view) anyDeclares(servers []string, kind nameKind, path ...string) bool {
+	return slices.ContainsFunc(servers, func(server string) bool {
 		return v.scope.mayContain(server, kind) && v.gateway.declares(server, path)
 	})
 }
 
 // extensions returns the extensions of the servers that the table knows, each with the merged settings of all servers.
-func (v *view) extensions() json.RawMessage {
+func (v *view) extensions(servers []string) json.RawMessage {
 	var edits []wire.Edit
 	for _, key := range []string{extTasks, extSkills, extApps} {
 		kind := byTool
@@ -141,7 +146,7 @@ func (v *view) extensions() json.RawMessage {
 			kind = byURI
 		}
 		var value json.RawMessage
-		for _, server := range v.servers() {
+		for _, server := range servers {
 			if !v.scope.mayContain(server, kind) {
 				continue
 			}

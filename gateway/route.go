@@ -174,6 +174,7 @@ func (v *view) requestURI(ctx context.Context, row *methodRow, m interop.Message
 	case 1:
 		return ask(ctx, candidates[0])
 	}
+	exchangeOf(ctx).search = true
 	raw, err, known := firstReply(ctx, candidates, ask)
 	if !known {
 		return nil, v.unknownURI(m, uri)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -373,4 +374,54 @@ func TestSoakServe(t *testing.T) {
 	}
 	t.Logf("%d calls, %d edits, %d reloads, %d kills, %d entries", pressed.calls.Load(), edits, reloads, kills,
 		len(entries))
+}
+
+// A person who approves a call of a changed tool sees the change, word by word.
+func TestAnApproverSeesTheChangeOfTheTool(t *testing.T) {
+	t.Parallel()
+	rules := filepath.Join(t.TempDir(), "policy.cedar")
+	if err := os.WriteFile(rules, []byte(`@approve("other") permit(principal, action, resource);`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list := fixture.File(t, shelfTools)
+	f := fixture.New(t, "-list-file", list)
+	cmd := indusCommand(t, map[string]row{"shelf": {f.Path, f.Args, nil}}, "serve", "--addr", "127.0.0.1:0", "--policy", rules)
+	p := launch(t, cmd)
+	url := p.waitFor(&p.err, `serving at (\S+)\n`)
+	p.waitFor(&p.err, `shelf: ready`)
+	cs := dial(t, url)
+	shown := func(n int) string {
+		t.Helper()
+		err := callError(t.Context(), cs, "shelf__echo", map[string]any{"n": n})
+		id := regexp.MustCompile(`approval (\w+)`).FindStringSubmatch(fmt.Sprint(err))
+		if id == nil {
+			t.Fatal(err)
+		}
+		show := exec.Command("indus", "approvals", "show", id[1])
+		show.Dir, show.Env = cmd.Dir, cmd.Env
+		out, err := show.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	if text := shown(0); strings.Contains(text, "changed") {
+		t.Error(text)
+	}
+	if err := os.WriteFile(list, []byte(shelfTools2), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.Send("change")
+	p.waitFor(&p.err, `shelf__echo has changed since it was approved`)
+	text := ""
+	for n, end := 1, time.Now().Add(deadline); !strings.Contains(text, "  changed "); n++ {
+		if text = shown(n); time.Now().After(end) {
+			t.Fatal(text)
+		}
+	}
+	if !strings.Contains(text, `description: [-Echoes.-]{+Echoes elsewhere.+}`) {
+		t.Error(text)
+	}
+	p.signal(syscall.SIGTERM)
+	p.ends(0)
 }

@@ -43,6 +43,34 @@ func PlaceName(path string) string {
 	return show.Cut(show.Escaped(path), maxPath)
 }
 
+// ChangeLines returns a line for each changed place, as "indus mcp changes" prints it.
+func ChangeLines(fields []ledger.Field) string {
+	if len(fields) == 0 {
+		return "  " + ChangedPlaces(fields) + "\n"
+	}
+	var b strings.Builder
+	for _, f := range fields {
+		b.WriteString("  " + PlaceName(f.Path) + ": " + fieldText(f) + "\n")
+	}
+	return b.String()
+}
+
+// fieldText returns the change of one place.
+func fieldText(f ledger.Field) string {
+	var b strings.Builder
+	for _, p := range Pieces(f) {
+		switch p.Op {
+		case "-":
+			b.WriteString("[-" + p.Text + "-]")
+		case "+":
+			b.WriteString("{+" + p.Text + "+}")
+		default:
+			b.WriteString(p.Text)
+		}
+	}
+	return b.String()
+}
+
 // Piece is a part of a changed text. Op is "-" for removed and "+" for added text, and "" for text that stays. Text is
 // escaped, so that nothing hides in it.
 type Piece struct{ Op, Text string }

@@ -122,7 +122,7 @@ func (f *acceptFlags) print(all []describe.ChangedTool, s show.Streams) error {
 	for _, o := range all {
 		o.Compare()
 		p.Printf("%s %s\n", o.Version, o.State())
-		p.WriteString(changeLines(o.Fields))
+		p.WriteString(describe.ChangeLines(o.Fields))
 	}
 	return s.Print(&p)
 }

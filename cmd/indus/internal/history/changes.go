@@ -1,40 +1,9 @@
 package history
 
 import (
-	"strings"
-
 	"github.com/indusagi/indus/cmd/indus/internal/command"
-	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/ledger"
 )
-
-// changeLines returns a line for each changed place.
-func changeLines(fields []ledger.Field) string {
-	if len(fields) == 0 {
-		return "  " + describe.ChangedPlaces(fields) + "\n"
-	}
-	var b strings.Builder
-	for _, f := range fields {
-		b.WriteString("  " + describe.PlaceName(f.Path) + ": " + fieldText(f) + "\n")
-	}
-	return b.String()
-}
-
-// fieldText returns the change of one place.
-func fieldText(f ledger.Field) string {
-	var b strings.Builder
-	for _, p := range describe.Pieces(f) {
-		switch p.Op {
-		case "-":
-			b.WriteString("[-" + p.Text + "-]")
-		case "+":
-			b.WriteString("{+" + p.Text + "+}")
-		default:
-			b.WriteString(p.Text)
-		}
-	}
-	return b.String()
-}
 
 // versionTracker tracks the approved version of each tool while the log is read in order.
 type versionTracker struct {

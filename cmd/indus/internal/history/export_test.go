@@ -14,7 +14,7 @@ func InWords(before, after string) string {
 		c := &ledger.Capability{Name: "s__a", Server: "s", Tool: "a", Wire: toolbox.Wire{JSON: json.RawMessage(tool)}}
 		return ledger.Entry{Op: ledger.Enroll, Server: "s", Tool: "a", Name: "s__a", Capability: c, Sum: tool}
 	}
-	return changeLines(describe.Differences(entry(before), entry(after)))
+	return describe.ChangeLines(describe.Differences(entry(before), entry(after)))
 }
 
 // LiveTools exports liveTools.

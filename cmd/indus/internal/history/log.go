@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/ledger"
 	"github.com/spf13/cobra"
@@ -243,7 +244,7 @@ func (f *logFlags) printDiff(changes []ledger.Change, s show.Streams) error {
 		}
 		p.Printf("%s %s\n", c.Name, became)
 		if c.Kind == ledger.Edited {
-			p.WriteString(changeLines(c.Fields))
+			p.WriteString(describe.ChangeLines(c.Fields))
 		}
 	}
 	return s.Print(&p)

@@ -76,7 +76,9 @@ func readApprovals(v *visit) (content, error) {
 	}
 	for _, i := range waiting {
 		row := v.approvalRow(i)
-		row.Change = changed[toolName{i.Server, i.Tool}]
+		if row.Change = changed[toolName{i.Server, i.Tool}]; row.Change != nil {
+			row.Changed = "" // the card shows the difference of now
+		}
 		d.Waiting = append(d.Waiting, row)
 	}
 	for _, i := range past[:min(len(past), maxPastShown)] {

@@ -77,7 +77,7 @@ func (a *alarm) reportChanges(ctx context.Context) {
 	if len(news) == 0 {
 		return
 	}
-	entries := a.earlierEntries(ctx)
+	entries := earlierEntries(ctx, a.attached, a.log)
 	approvedOf := ledger.Approved(entries)
 	fresh := map[[2]string][]ledger.Entry{} // new tools by server and advice
 	for _, e := range news {
@@ -95,20 +95,35 @@ func (a *alarm) reportChanges(ctx context.Context) {
 	}
 }
 
-// earlierEntries returns the log entries of earlier versions.
-func (a *alarm) earlierEntries(ctx context.Context) []ledger.Entry {
-	fallback := a.attached.Ledger().Log()
-	if a.log == nil {
+// earlierEntries returns the entries of the log, or those of this run if log is nil or cannot be read.
+func earlierEntries(ctx context.Context, attached *ledger.Attachment, log ledger.Log) []ledger.Entry {
+	fallback := attached.Ledger().Log()
+	if log == nil {
 		return fallback
 	}
 	ctx, cancel := context.WithTimeout(ctx, alarmWait)
 	defer cancel()
-	_ = a.attached.Flush(ctx)
-	entries, err := a.log.Read(ctx, 0)
+	_ = attached.Flush(ctx)
+	entries, err := log.Read(ctx, 0)
 	if err != nil {
 		return fallback
 	}
 	return entries
+}
+
+// toolChanges returns the difference of a tool from its approved version, or "" if it has none.
+func toolChanges(ctx context.Context, attached *ledger.Attachment, log ledger.Log, server, tool string) string {
+	for _, o := range describe.ChangedTools(earlierEntries(ctx, attached, log)) {
+		if o.Server != server || o.Tool != tool {
+			continue
+		}
+		if o.New {
+			return "no version of this tool was accepted before"
+		}
+		o.Compare()
+		return describe.ChangeLines(o.Fields)
+	}
+	return ""
 }
 
 // advice returns the state of a changed tool and the user's options.

@@ -350,6 +350,9 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		rules.options.Activity = gateway.NewActivity()
 		options.Site, options.Control = &operators, rules.options
 	}
+	options.Control.Changes = func(ctx context.Context, server, tool string) string {
+		return toolChanges(ctx, g.Attached(), log.log, server, tool)
+	}
 	signIns.Site = front.site(clients)
 	if signIns.Site != nil {
 		options.Pages = signIns.Site
