@@ -21,6 +21,7 @@ import (
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/policy"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -306,16 +307,76 @@ func TestRecordsOfDeniedRequests(t *testing.T) {
 	}
 }
 
+// askingAnswers has the answers of a modern server whose tool asks the client.
+var askingAnswers = map[string]string{
+	"server/discover": `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"public"}`,
+	"tools/list":      `{"resultType":"complete","tools":[{"name":"t","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"public"}`,
+	"tools/call": `{"resultType":"input_required","requestState":"s","inputRequests":{"k":{"method":"elicitation/create",` +
+		`"params":{"message":"who?","requestedSchema":{"type":"object","properties":{}}}}}}`,
+}
+
+// approved calls a tool, allows the call, and calls it again. It returns the result.
+func approved(t *testing.T, web *httptest.Server, book *approval.Book, asks, params string) json.RawMessage {
+	t.Helper()
+	if r, _ := post(t, web, "ann", asks, "tools/call", params); !strings.Contains(string(r), "waits for approval") {
+		t.Fatalf("%s", r)
+	}
+	waiting, err := book.List(t.Context(), nil)
+	if err != nil || len(waiting) != 1 {
+		t.Fatal(waiting, err)
+	}
+	if _, err := book.Decide(t.Context(), waiting[0].ID, approval.Decision{Allow: true, Channel: approval.ByOperator}); err != nil {
+		t.Fatal(err)
+	}
+	result, failed := post(t, web, "ann", asks, "tools/call", params)
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	return result
+}
+
+// After a restart, the state of an approved call continues nothing: it may be used.
+func TestAnApprovedCallDoesNotContinueAfterARestart(t *testing.T) {
+	t.Parallel()
+	book, keys := approvals(t, t.TempDir()+"/approvals.json", 0), sealed.Random()
+	start := func(text string) *httptest.Server {
+		s := &raw{answers: askingAnswers}
+		return s.gateway(t, "a", interop.Modern, gateway.Options{Host: host.Options{Keys: keys}, Control: gateway.Control{
+			Approvals: book, Policy: always(rules(t, text), false),
+		}})
+	}
+	const asks, params = `{"elicitation":{"form":{}}}`, `{"name":"a__t","arguments":{"n":1}}`
+	for text, refused := range map[string]bool{
+		`@approve("other") permit(principal, action, resource);`: true,
+		`permit(principal, action, resource);`:                   false,
+	} {
+		web := start(text)
+		var asked json.RawMessage
+		if refused {
+			asked = approved(t, web, book, asks, params)
+		} else {
+			asked, _ = post(t, web, "ann", asks, "tools/call", params)
+		}
+		state, ok := protocol.LookupString(asked, "requestState")
+		if !ok {
+			t.Fatalf("%s", asked)
+		}
+		next := strings.TrimSuffix(params, "}") + fmt.Sprintf(`,"requestState":%q,"inputResponses":{"k":{"action":"decline"}}}`, state)
+		r, failed := post(t, start(text), "ann", asks, "tools/call", next)
+		if got := strings.Contains(fmt.Sprint(string(r), failed), "indus was restarted"); got != refused {
+			t.Errorf("%s: %s %v", text, r, failed)
+		}
+		if r, failed := post(t, web, "ann", asks, "tools/call", next); !strings.Contains(string(r), "requestState") {
+			t.Errorf("%s: the same process does not continue it: %v", text, failed)
+		}
+	}
+}
+
 // What continues an approved call is the same call, and reaches the server once.
 func TestAnApprovedCallContinuesOnce(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan string, 10), make(chan struct{})
-	s := &raw{answers: map[string]string{
-		"server/discover": `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"public"}`,
-		"tools/list":      `{"resultType":"complete","tools":[{"name":"t","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"public"}`,
-		"tools/call": `{"resultType":"input_required","requestState":"s","inputRequests":{"k":{"method":"elicitation/create",` +
-			`"params":{"message":"who?","requestedSchema":{"type":"object","properties":{}}}}}}`,
-	}}
+	s := &raw{answers: askingAnswers}
 	s.beforeAnswer = func(_ mcp.Connection, r *jsonrpc.Request) {
 		if r.Method == protocol.MethodToolsCall {
 			arrived <- string(r.Params)
@@ -330,20 +391,7 @@ func TestAnApprovedCallContinuesOnce(t *testing.T) {
 	}})
 	t.Cleanup(func() { close(release) })
 	const asks, params = `{"elicitation":{"form":{}}}`, `{"name":"a__t","arguments":{"n":1}}`
-	if r, _ := post(t, web, "ann", asks, "tools/call", params); !strings.Contains(string(r), "waits for approval") {
-		t.Fatalf("%s", r)
-	}
-	waiting, err := book.List(t.Context(), nil)
-	if err != nil || len(waiting) != 1 {
-		t.Fatal(waiting, err)
-	}
-	if _, err := book.Decide(t.Context(), waiting[0].ID, approval.Decision{Allow: true, Channel: approval.ByOperator}); err != nil {
-		t.Fatal(err)
-	}
-	asked, failed := post(t, web, "ann", asks, "tools/call", params)
-	if failed != nil {
-		t.Fatal(failed)
-	}
+	asked := approved(t, web, book, asks, params)
 	<-arrived
 	state, ok := protocol.LookupString(asked, "requestState")
 	if !ok {

@@ -212,11 +212,16 @@ func (g *Gateway) openState(
 	if err != nil {
 		return nil, nil, err
 	}
+	x := exchangeOf(ctx)
+	once := x != nil && x.once.Load()
+	if once && t.Expires.Before(g.startedAt.Add(stateTime)) { // it may be used: a restart forgets the used states
+		return nil, nil, badState(errStateOld)
+	}
 	used, first := g.usedStates.markUsed(m.Caller, text, t.Expires)
 	if !first {
 		return nil, nil, badState(errStateUsed)
 	}
-	if x := exchangeOf(ctx); x != nil && x.once.Load() { // the server may run it, whatever the gateway learns of that
+	if once { // the server may run it, whatever the gateway learns of that
 		used = func(error) {}
 	}
 	return params, used, nil

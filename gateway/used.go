@@ -17,6 +17,10 @@ const maxUsedStates = 10_000
 var errStateUsed = errors.New("its answers were given before, " +
 	"and each state is valid for one request; use the state of the last answer")
 
+// errStateOld is returned if a client continues an approved call with a state of an earlier process.
+var errStateOld = errors.New("indus was restarted since the question, and an approved call runs once; " +
+	"send the request again without it")
+
 // usedStates holds the requestStates that clients have sent and that have not expired. The zero value is ready.
 type usedStates struct {
 	mu       sync.Mutex
