@@ -80,9 +80,15 @@ func (u *Usage) add(r *audit.Record) {
 	}
 	u.BytesIn += r.BytesIn
 	u.BytesOut += r.BytesOut
-	if r.Method == protocol.MethodToolsCall {
-		u.Tokens += r.BytesOut / text.BytesPerToken
+	u.Tokens += Tokens(r)
+}
+
+// Tokens estimates the tokens of the result of a tool. Results of other methods have none.
+func Tokens(r *audit.Record) int64 {
+	if r.Method != protocol.MethodToolsCall {
+		return 0
 	}
+	return r.BytesOut / text.BytesPerToken
 }
 
 // minute is the usage of one minute.

@@ -97,7 +97,7 @@ type Gateway struct {
 	cancel    context.CancelFunc
 	running   sync.WaitGroup
 	direct    sync.WaitGroup // calls of Call; none is added once closed is set
-	unwatch   func() // stops watching the events of the fleet
+	unwatch   func()         // stops watching the events of the fleet
 
 	describeMu sync.Mutex // held while a description is made and given to the ledger
 

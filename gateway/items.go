@@ -54,7 +54,9 @@ func (v *view) itemOf(ctx context.Context, server string, m interop.Message) (*i
 }
 
 // listsTool reports whether a transparent view lists a tool of this name, to any caller.
-func (v *view) listsTool(name string) bool { return v.plainKind.shown.toolNamesFor("").byName[name] != nil }
+func (v *view) listsTool(name string) bool {
+	return v.plainKind.shown.toolNamesFor("").byName[name] != nil
+}
 
 // judgedParams are the members of params that decide about a request.
 var judgedParams = []string{

@@ -19,6 +19,9 @@ type metadata struct {
 	Name     string   `json:"resource_name"`
 }
 
+// NamesIssuers reports whether the metadata name an authorization server, from which clients obtain their tokens.
+func (g *Guard) NamesIssuers() bool { return len(g.opts.Issuers) > 0 }
+
 // Metadata serves the metadata of all resources at their well-known places. A resource that does not exist has metadata
 // like any other, so that they do not reveal which resources exist. Web pages of any origin may read them. All other
 // paths get 404.

@@ -9,6 +9,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/gateway"
 )
 
 // callsSection is the section at "/calls".
@@ -26,7 +27,7 @@ type callList struct {
 	Outcome  string    `json:"outcome,omitempty"`
 }
 
-// callRow is a request.
+// callRow is a request, or a call of a request that runs several. Rows of one request have the same ID.
 type callRow struct {
 	ID         uint64        `json:"id,omitempty"` // in flight only
 	At         time.Time     `json:"at"`
@@ -43,6 +44,9 @@ type callRow struct {
 	DurationMS float64       `json:"durationMs"`
 	BytesIn    int64         `json:"bytesIn"`
 	BytesOut   int64         `json:"bytesOut"`
+	Tokens     int64         `json:"tokens"` // an estimate for the result of a tool
+
+	further bool // the row above has the same request
 }
 
 // HTML implements content.
@@ -57,7 +61,8 @@ func readCalls(v *visit) callList {
 	for _, r := range activity.InFlight() {
 		row := callRowOf(&r)
 		row.ID, row.DurationMS = r.Seq, milliseconds(time.Since(r.At))
-		if len(l.InFlight) < maxRows && l.selects(&row) {
+		if n := len(l.InFlight); n < maxRows && l.selects(&row) {
+			row.further = n > 0 && l.InFlight[n-1].ID == row.ID
 			l.InFlight = append(l.InFlight, row)
 		}
 	}
@@ -80,7 +85,7 @@ func callRowOf(r *audit.Record) callRow {
 		At: r.At, Caller: callerName(r.Principal), Client: show.Clean(r.Client + " " + r.ClientVersion), View: r.View,
 		Server: r.Server, Name: show.Clean(r.Tool), Method: show.Clean(r.Method), Era: r.Era, Outcome: r.Outcome,
 		Reason: show.Clean(r.Reason), Approval: r.Approval, DurationMS: milliseconds(r.Duration), BytesIn: r.BytesIn,
-		BytesOut: r.BytesOut,
+		BytesOut: r.BytesOut, Tokens: gateway.Tokens(r),
 	}
 	if row.Name == "" {
 		row.Name = show.Clean(r.Target)

@@ -3,6 +3,7 @@ package page_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -118,6 +119,57 @@ func TestCallsAndUsage(t *testing.T) {
 	}
 	if status, text := b.get("/usage"); status != http.StatusOK || !strings.Contains(text, "<svg") {
 		t.Error(status, text)
+	}
+}
+
+// Each call of a batch in flight has a row, and one button cancels them all. Ended calls have their tokens.
+func TestABatchHasARowForEachCall(t *testing.T) {
+	began := make(chan bool, 2)
+	server := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
+	for _, name := range []string{"first", "second"} {
+		mcp.AddTool(server, &mcp.Tool{Name: name}, func(ctx context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+			began <- true
+			<-ctx.Done()
+			return nil, nil, ctx.Err()
+		})
+	}
+	mcp.AddTool(server, &mcp.Tool{Name: "brief"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Repeat("word ", 100)}}}, nil, nil
+	})
+	d := newDesk(t, deskOptions{servers: map[string]*mcp.Server{"s": server}, catalog: true})
+	operation := func(name string) any { return map[string]any{"operation": "s__" + name, "input": map[string]any{}} }
+	batch := func(calls ...any) string { return d.call("", "batch", map[string]any{"calls": calls}) }
+	batch(operation("brief"))
+	answer := make(chan string, 1)
+	go func() { answer <- batch(operation("first"), operation("second")) }()
+	<-began
+	<-began
+	var got struct {
+		InFlight []struct {
+			ID   uint64
+			Name string
+		}
+		Recent []struct {
+			Name             string
+			Tokens, BytesOut int
+		}
+	}
+	d.show("/calls", &got)
+	if n := got.InFlight; len(n) != 2 || n[0].ID != n[1].ID || n[0].Name == n[1].Name {
+		t.Errorf("%+v", n)
+	}
+	if r := got.Recent; len(r) == 0 || r[0].Name != "brief" || r[0].Tokens < 100 || r[0].Tokens != r[0].BytesOut/4 {
+		t.Errorf("%+v", r)
+	}
+	b := d.browse()
+	text := b.open("/calls")
+	wants(t, text, "in the same request as the call above", ">Tokens</th>")
+	if n := strings.Count(text, ">Cancel</button>"); n != 1 {
+		t.Error(n, "buttons")
+	}
+	b.submit("/calls/cancel", "id", fmt.Sprint(got.InFlight[0].ID))
+	if text := <-answer; !strings.Contains(text, "an operator has cancelled") {
+		t.Error(text)
 	}
 }
 

@@ -118,8 +118,8 @@ func (s *Site) acceptedKeys() *identity.Keys {
 
 // needsToken reports whether clients must be given a token, because they cannot sign in themselves.
 func (s *Site) needsToken() bool {
-	auth := s.Config().Auth
-	return s.Guard() != nil && (auth == nil || len(auth.Issuers) == 0 && auth.Introspection == nil)
+	guard := s.Guard()
+	return guard != nil && !guard.NamesIssuers()
 }
 
 // errOwnKeys is returned to an administrator who may not create a key. Otherwise an administrator could act as several

@@ -71,6 +71,16 @@ func TestTheWaysToConnect(t *testing.T) {
 	}
 }
 
+// Clients that sign in at an authorization server need no token from a variable.
+func TestClientsWithAnIssuerNeedNoVariable(t *testing.T) {
+	d := newDesk(t, deskOptions{keys: true, issuers: []string{"https://login.example.com"}, config: connectConfig()})
+	var got connectJSON
+	d.show("/connect?client=vscode", &got)
+	if got.TokenVariable != "" || len(got.Clients) != 1 || strings.Contains(got.Clients[0].Text, "INDUS_TOKEN") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAKeyIsCreatedAndShownOnce(t *testing.T) {
 	d := newDesk(t, deskOptions{keys: true, audit: true, config: connectConfig(), servers: map[string]*mcp.Server{"git": newEcho(oneTool()).Server}})
 	var before connectJSON

@@ -27,6 +27,7 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/policy"
 	"github.com/indusagi/indus/toolbox"
+	"github.com/indusagi/indus/toolbox/catalog"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 	"golang.org/x/net/html"
@@ -54,9 +55,11 @@ type deskOptions struct {
 	servers    map[string]*mcp.Server // in memory
 	configured []interop.Server       // further servers, which are connected as configured
 	keys       bool                   // clients authenticate
+	issuers    []string               // that the metadata for clients name
 	changes    interop.ChangePolicy
 	audit      bool
 	sealed     bool // the page has no ledger
+	catalog    bool // clients see the tools of the catalog
 	claims     bool // the header X-Principal is the caller
 	config     *mcpconfig.Config
 }
@@ -120,10 +123,13 @@ func newDesk(t *testing.T, o deskOptions) *desk {
 		}},
 		Host: host.Options{},
 	}
+	if o.catalog {
+		opts.Expose = func(s toolbox.Source) toolbox.Source { return catalog.Over(s, nil) }
+	}
 	var guard *identity.Guard
 	if o.keys {
 		d.keys = identity.NewKeys(filepath.Join(d.dir, "keys.json"))
-		guard = identity.NewGuard(nil, d.keys)
+		guard = identity.NewGuard(&identity.Options{Issuers: o.issuers}, d.keys)
 		opts.Host.Authenticate = guard.Principal
 	}
 	if o.claims {

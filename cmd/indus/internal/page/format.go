@@ -34,6 +34,14 @@ func formatBytes(n int64) string {
 	return strconv.FormatInt(n/1_000_000, 10) + " MB"
 }
 
+// tokenCount returns the estimated tokens of a result, or "" for a request that is no call of a tool.
+func tokenCount(row callRow) string {
+	if row.Method != "tools/call" {
+		return ""
+	}
+	return strconv.FormatInt(row.Tokens, 10)
+}
+
 // phaseText returns the state of a server for people.
 func phaseText(row serverRow) string {
 	if row.Phase != "" {

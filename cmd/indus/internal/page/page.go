@@ -92,7 +92,8 @@ func New(o Options) *Site {
 	return s
 }
 
-// Close ends the open streams, and removes the file by which "indus page" finds the page.
+// Close ends the open streams and sessions, and removes the file by which "indus page" finds the page. Calls of tools
+// go on until the gateway is drained.
 func (s *Site) Close() {
 	s.close()
 	s.access.withdraw()

@@ -390,7 +390,6 @@ func callTool(v *visit) (string, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(v.Context(), wait, errCallTooLong)
 	defer cancel()
-	defer context.AfterFunc(v.site.ctx, cancel)()
 	v.reason = "the call failed: its own record has the reason"
 	client, questions := v.caller(), &declined{}
 	client.Capabilities, client.Back = json.RawMessage(`{"elicitation":{}}`), questions.answer

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/interop"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -334,6 +335,45 @@ func TestACallEnds(t *testing.T) {
 		t.Error("it is answered:", res.Status)
 	}
 	<-ended
+}
+
+// At the end of "indus serve", a call of the page has the time of other calls to end, and its visitor gets the answer.
+func TestTheEndOfServeWaitsForACall(t *testing.T) {
+	began, release := make(chan bool), make(chan bool)
+	d := newDesk(t, deskOptions{servers: map[string]*mcp.Server{"s": toolServer(tool{
+		Tool: mcp.Tool{Name: "slow"},
+		answer: func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			began <- true
+			select {
+			case <-release:
+				return textResult("it is done"), nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		},
+	})}})
+	b := d.browse()
+	answer, drained := make(chan string, 1), make(chan error, 1)
+	go func() { answer <- b.submit("/try/call", "tool", "s__slow") }()
+	<-began
+	d.site.Close() // as "indus serve" does at its first signal
+	go func() { drained <- d.gateway.Drain(t.Context()) }()
+	for { // until Drain has begun
+		_, err := d.gateway.Call(t.Context(), nil, &interop.Client{}, "s__none", json.RawMessage(`{}`))
+		if strings.Contains(err.Error(), "takes no new calls") {
+			break
+		}
+	}
+	select {
+	case err := <-drained:
+		t.Error("Drain has not waited:", err)
+	default:
+	}
+	release <- true
+	wants(t, <-answer, "it is done")
+	if err := <-drained; err != nil {
+		t.Error(err)
+	}
 }
 
 func TestAnAnswerIsShown(t *testing.T) {
