@@ -79,6 +79,7 @@ type frontRequest struct {
 	send         sender          // sends messages that belong to the request; after the answer it sends nothing
 	isLive       func() bool     // reports whether the client seems to read the stream of send; nil: it does
 	disconnected <-chan struct{} // closed when the connection is lost or the answer is sent; nil: unknown
+	isEntered    bool            // Drain waits for the request already
 	client       interop.Client  // the client; answer completes it
 
 	questionsClosed bool           // no more questions are allowed; guarded by session.mu
@@ -114,7 +115,7 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 	if r.params != nil && r.params[0] != '{' {
 		return frontError(http.StatusBadRequest, interop.CodeInvalidParams, "params must be an object")
 	}
-	if r.method != protocol.MethodPing && r.method != protocol.MethodListen {
+	if r.method != protocol.MethodPing && r.method != protocol.MethodListen && !r.isEntered {
 		if !f.requests.enter() {
 			return frontError(http.StatusServiceUnavailable, interop.CodeInternal, "%s: %v", r.method, errDraining)
 		}

@@ -113,7 +113,8 @@ func (h *Host) authenticate(w http.ResponseWriter, r *http.Request) (from client
 // the client sent it.
 func (h *Host) enterHTTP(w http.ResponseWriter, r *http.Request, from client) *refusal {
 	wait := time.Duration(0)
-	if replica.From(r.Context()) == nil {
+	isForwarded := replica.From(r.Context()) != nil
+	if !isForwarded {
 		wait = h.opts.Rates.wait(from)
 	}
 	err := errTooFast
@@ -122,6 +123,9 @@ func (h *Host) enterHTTP(w http.ResponseWriter, r *http.Request, from client) *r
 		if err == nil {
 			return nil
 		}
+	}
+	if err == errDraining && isForwarded && len(r.Header[protocol.HeaderSession]) > 0 {
+		return refuse(http.StatusNotFound, errNoSession)
 	}
 	if err == errDraining {
 		return refuse(http.StatusServiceUnavailable, err.Error())
@@ -319,8 +323,12 @@ func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *postedMessa
 		return refused
 	}
 	defer h.sessions.release(s)
-	if !opens && m.Kind() == wire.Request && h.leaves() {
-		return refuse(http.StatusNotFound, errNoSession)
+	isEntered := !opens && m.Kind() == wire.Request && h.opts.Replica != nil
+	if isEntered { // Drain waits for the request, or it does not run and the client begins a new session
+		if !h.front.requests.enter() {
+			return refuse(http.StatusNotFound, errNoSession)
+		}
+		defer h.front.requests.leave()
 	}
 	if m.Kind() != wire.Request {
 		s.handleMessage(r.Context(), m)
@@ -341,7 +349,7 @@ func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *postedMessa
 	s.keepEvents(reply, r, m.method)
 	reply.open()
 	q := h.newRequest(r, m, s, reply.sendMessage)
-	q.isLive, q.disconnected = reply.isLive, r.Context().Done()
+	q.isLive, q.disconnected, q.isEntered = reply.isLive, r.Context().Done(), isEntered
 	a := s.serve(ctx, call, q)
 	// A legacy client reads the error in the body. With another status, some of them end their connection or wait for
 	// ever (python-sdk#1010).
