@@ -98,7 +98,7 @@ soak: peers
 # The version is the tag's that stands here. A snapshot is what goreleaser calls a release that it does not publish.
 release: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
 release: export COMMIT_DATE = $(shell git log -1 --format=%cI)
-release: export INDUS_VERSION = $(shell git describe --tags --always --dirty | sed s/^v//)
+release: export INDUS_VERSION = $(shell (git describe --tags --dirty 2>/dev/null || echo v0.0.0-g$$(git rev-parse --short=12 HEAD)) | sed s/^v//)
 release:
 	$(GO) run github.com/goreleaser/goreleaser/v2@v2.15.4 release --clean --snapshot
 
