@@ -8,12 +8,13 @@
 # make fuzz    FUZZTIME (60s) for each fuzz target
 # make soak    what takes minutes: clients and servers of all kinds at one gateway (INDUS_SOAK=TIME; 10 minutes), a load,
 #              long fuzzing
-# make release  archives with completions and manual pages, and their checksums, in out/release;
-#               release-check builds it twice and compares
+# make release  packages for all channels, in out/release (docs/install.md); release-check builds them twice, compares
+#               them, installs each in an empty root and serves a server with it
 
 GO       ?= go
 FUZZTIME ?= 60s
 COUNT    ?= 6
+GORELEASER := v2.15.4
 PEERS    := testdata/peers/node_modules/.package-lock.json
 
 # The race detector needs a C compiler. What make test has run, make check finds in Go's cache.
@@ -42,6 +43,7 @@ test: peers
 	$(GO) test $(RACE) -vet=off -timeout 15m ./...
 	$(GO) test -vet=off ./policy ./schema ./schema/validate
 	$(MAKE) providers
+	cd tools/packages && $(GO) vet . && $(GO) test -vet=off .
 
 providers:
 	cd internal/testkit/providers && $(GO) vet $(RACE) $(SDKS) ./... && $(GO) test $(RACE) $(SDKS) -vet=off ./...
@@ -95,12 +97,14 @@ soak: peers
 	INDUS_SOAK=$${INDUS_SOAK:-1} $(GO) test $(RACE) -vet=off -timeout 60m -run Soak -v ./...
 	$(MAKE) fuzz FUZZTIME=10m
 
-# The version is the tag's that stands here. A snapshot is what goreleaser calls a release that it does not publish.
+# The version is the tag's that stands here. A snapshot is what goreleaser calls a release that it does not publish: only the
+# workflow of a release sets PUBLISH. go run takes the pinned version with the requirements of goreleaser, which are in no go.mod here.
 release: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
 release: export COMMIT_DATE = $(shell git log -1 --format=%cI)
 release: export INDUS_VERSION = $(shell (git describe --tags --dirty 2>/dev/null || echo v0.0.0-g$$(git rev-parse --short=12 HEAD)) | sed s/^v//)
 release:
-	$(GO) run github.com/goreleaser/goreleaser/v2@v2.15.4 release --clean --snapshot
+	$(GO) run github.com/goreleaser/goreleaser/v2@$(GORELEASER) release --clean $(if $(PUBLISH),,--snapshot)
+	cd tools/packages && $(GO) run . ../../out/release
 
 release-check:
 	scripts/release-check
