@@ -10,8 +10,9 @@ import (
 
 type object = map[string]any
 
-// bundled lists the files of the MCP bundle and their systems. A manifest selects a command by the system and not by the
-// architecture: macOS gets a universal binary, and Windows on Arm runs programs for amd64. Linux on Arm has no bundle.
+// bundled lists the binaries of the MCP bundle and their systems. A manifest selects a command by the system and not by
+// the architecture: macOS gets a universal binary, and Windows on Arm runs programs for amd64. Linux on Arm has no
+// bundle.
 var bundled = []struct {
 	name    string
 	systems []string

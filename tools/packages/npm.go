@@ -56,7 +56,7 @@ func writeNPM(r *release, dir string) error {
 		}
 		wrapper.OptionalDependencies[p.Name] = p.Version
 	}
-	readme := fmt.Sprintf("# %s\n\n%s: [indus](%s).\n\n    npx %s serve --stdio\n", npmName, description, homepage, npmName)
+	readme := fmt.Sprintf("# %s\n\n%s: [indus](%s).\n\n    npx %[1]s serve --stdio\n", npmName, description, homepage)
 	return writePackage(dir, wrapper, map[string][]byte{"indus.js": launcher, "README.md": []byte(readme)})
 }
 
