@@ -3,10 +3,14 @@ package gateway_test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/identity"
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -52,6 +56,81 @@ func TestCapabilitiesObeyThePolicy(t *testing.T) {
 			if tools, err := c.ListTools(t.Context(), nil); err != nil || len(tools.Tools) == 0 {
 				t.Error(tools, err)
 			}
+		}
+	}
+}
+
+// Two clients share a cached list only if they are equal in every attribute that the policy mentions.
+func TestListsAreForEachClient(t *testing.T) {
+	t.Parallel()
+	const text = `
+		permit(principal in Group::"dev", action == Action::"call", resource == Tool::"a/open");
+		permit(principal == User::"bob", action == Action::"call", resource == Tool::"a/secret");
+		permit(principal, action == Action::"call", resource == Tool::"b/open") when { context.client.name == "special" };
+		permit(principal, action == Action::"call", resource == Tool::"b/secret")
+		when { context has address && context.address.isInRange(ip("192.0.2.0/24")) };`
+	team := newTeam(t, shelf{"a": newOffice("a").Server, "b": newOffice("b").Server}, text, "a", "b")
+	open, _ := controlled(t, gateway.Control{}, text) // without identities
+	for _, tool := range []string{"a__open", "b__open"} {
+		if err := team.Attached().Fleet.Await(t.Context(), tool); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key := func(k identity.Key) string {
+		token, _, err := team.keys.Add(t.Context(), k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	alice := key(identity.Key{Name: "alice"})
+	list := func(token, client, address string) string {
+		body := `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"` + protocol.MetaVersion + `":"2026-07-28","` +
+			protocol.MetaClientCaps + `":{},"io.modelcontextprotocol/clientInfo":{"name":"` + client + `","version":"1"}}}}`
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(body))
+		r.RemoteAddr = address + ":1"
+		g := open
+		if token != "" {
+			g = team.Gateway
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		modernHeaders(r, "tools/list", `{}`)
+		w := httptest.NewRecorder()
+		g.Handler().ServeHTTP(w, r)
+		if w.Code != http.StatusOK {
+			t.Fatal(w.Code, w.Body)
+		}
+		return w.Body.String()
+	}
+	for tool, other := range map[string][3]string{
+		"a__open":   {key(identity.Key{Name: "alice", Groups: []string{"dev"}}), "plain", "198.51.100.1"},
+		"a__secret": {key(identity.Key{Name: "bob"}), "plain", "198.51.100.1"},
+		"b__open":   {"", "special", "198.51.100.1"},
+		"b__secret": {"", "plain", "192.0.2.1"},
+	} {
+		for i := range 4 {
+			by, want := [3]string{"", "plain", "198.51.100.1"}, i%2 == 1
+			if want {
+				by = other
+			} else if other[0] != "" {
+				by[0] = alice
+			}
+			if got := list(by[0], by[1], by[2]); strings.Contains(got, `"`+tool+`"`) != want {
+				t.Errorf("%s is listed: %v, want %v: %s", tool, !want, want, got)
+			}
+		}
+	}
+}
+
+// A request without an identity manages nothing.
+func TestNobodyManages(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", `permit(principal, action, resource);`} {
+		g, _ := controlled(t, gateway.Control{}, text)
+		if g.MayAdminister(nil, "") || g.MayApprove(nil, &approval.Subject{Server: "a", Tool: "open"}, "") {
+			t.Errorf("with the policy %q, nobody may manage the gateway", text)
 		}
 	}
 }
