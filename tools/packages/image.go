@@ -113,8 +113,8 @@ func (r *release) layer(entries ...entry) (v1.Layer, error) {
 	}, tarball.WithMediaType(types.OCILayer))
 }
 
-// certificates returns the root certificates of Mozilla, which the Go team publishes. The image holds those that Mozilla
-// trusts without a further condition.
+// certificates returns the root certificates of Mozilla, which the Go team publishes. It leaves out certificates that
+// Mozilla trusts only under a condition.
 func certificates() []byte {
 	var out bytes.Buffer
 	for root := range bundle.Roots() {
