@@ -33,7 +33,7 @@ var exportedBudget = map[string]struct {
 		"codes, sharing of connections"},
 	"ledger": {60, "43 names, and 17 constants of three enumerations: operations, changes, damage; " +
 		"the seed names most"},
-	"mcpconfig": {50, "40 names, and 10 constants of two enumerations: states, scopes"},
+	"mcpconfig": {51, "41 names, and 10 constants of two enumerations: states, scopes"},
 	"schema":    {83, "32 names, and three enumerations that are data: 27 rules, 21 profiles, three classes"},
 	"toolbox": {60, "the author of a tool imports one package: tools, their context, results and media, and questions to " +
 		"the client"},
@@ -48,10 +48,10 @@ var largePackages = []string{
 // internal/testkit. If a room shrinks, its budget shrinks too. A budget grows only for a reason that the commit gives.
 var roomBudget = map[string]int{
 	"agent":     3500,
-	"approval":  1200,
+	"approval":  1220,
 	"audit":     1900,
 	"cluster":   2300,
-	"cmd":       31700,
+	"cmd":       31850,
 	"examples":  300,
 	"gateway":   7200,
 	"host":      7600,
@@ -59,7 +59,7 @@ var roomBudget = map[string]int{
 	"internal":  12750,
 	"interop":   12500,
 	"ledger":    4100,
-	"mcpconfig": 10900,
+	"mcpconfig": 11050,
 	"oauth":     4200,
 	"operation": 2700,
 	"policy":    3830,

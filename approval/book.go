@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/internal/statefile"
 	"github.com/indusagi/indus/internal/watch"
 )
@@ -23,6 +24,8 @@ type Options struct {
 	Poll time.Duration
 	// Now is the clock. Nil means the clock of the system.
 	Now func() time.Time
+	// Document has the items instead of the file, so that the processes of a cluster share them.
+	Document *cluster.Document
 }
 
 // Book holds the items of a file.
@@ -40,6 +43,7 @@ func Open(path string, o *Options) (*Book, error) {
 	if o != nil {
 		b.opts = *o
 	}
+	b.file.Shared = b.opts.Document
 	b.opts.Expire = cmp.Or(b.opts.Expire, 10*time.Minute)
 	b.opts.Max, b.opts.MaxPerPrincipal = cmp.Or(b.opts.Max, 1000), cmp.Or(b.opts.MaxPerPrincipal, 100)
 	b.opts.Poll = cmp.Or(b.opts.Poll, 250*time.Millisecond)

@@ -36,6 +36,12 @@
 // a [*LimitError] if too many items are open. If the file cannot be read or written, each step fails and nothing is
 // granted.
 //
+// # Cluster
+//
+// With Options.Document, the items are in a document of package cluster. Items and denials that are known are found
+// without its engine. While the engine cannot be reached, each other step fails at once: no new item is stored and no
+// grant is spent. Then Options.Now should be the time of the engine, so that processes agree on what has expired.
+//
 // # Concurrency
 //
 // All methods may be called from any goroutine, and on several Books of one file from several processes. Nothing runs

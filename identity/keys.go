@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/statefile"
 	"github.com/indusagi/indus/toolbox"
@@ -70,6 +71,13 @@ type apiKey struct {
 
 // NewKeys returns the keys of the file at path. It does no I/O. A file that does not exist has no keys.
 func NewKeys(path string) *Keys { return &Keys{newKeyFile(path)} }
+
+// NewSharedKeys returns the keys in a document of a cluster, which its processes share.
+func NewSharedKeys(d *cluster.Document) *Keys {
+	file := newKeyFile("the keys of the cluster")
+	file.Shared = d
+	return &Keys{file}
+}
 
 // Verify accepts tokens that begin with [KeyPrefix].
 func (k *Keys) Verify(ctx context.Context, token string) (*Identity, error) {

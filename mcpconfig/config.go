@@ -56,6 +56,8 @@ type Config struct {
 	Audit *Audit
 	// Approvals holds how calls to indus serve wait for a person. It is nil if no file has it.
 	Approvals *CallApprovals
+	// Cluster holds where several indus serve keep shared state. It is nil if no file has it.
+	Cluster *Cluster
 	// Watched holds the paths of all files that can change the outcome. These are the paths of Searched, the file of
 	// approvals and the files that approvals cover. The files that ${file:…} names in a row that may start are
 	// included, with variables replaced. The files need not exist.
@@ -118,6 +120,8 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 		Audit: resolveSetting(all, func(s *source) *Audit { return s.audit }, "audit: that at %s:%d takes precedence"),
 		Approvals: resolveSetting(found.sources, func(s *source) *CallApprovals { return s.callApprovals },
 			"approvals: those at %s:%d take precedence"),
+		Cluster: resolveSetting(found.sources, func(s *source) *Cluster { return s.cluster },
+			"cluster: that at %s:%d takes precedence"),
 		Watched: watched, Notes: place.notes, isSelected: place.Only,
 	}
 	c.Notes = append(c.Notes, found.notes...)

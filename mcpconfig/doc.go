@@ -155,6 +155,14 @@
 //	    "expire": "10m",
 //	    "webhook": {"url": "https://chat.example.com/hook", "secret": "${SECRET}"},
 //	  },
+//	  "cluster": {                               // the state that several indus serve share
+//	    "nats": "nats://a:4222,nats://b:4222",
+//	    "credsFile": "indus.creds", "tls": {"ca": "ca.pem"},
+//	    "name": "indus",                         // prefix of streams and subjects
+//	    "replicas": 3,                           // of each stream
+//	    "monitor": "http://a:8222,http://b:8222", // shows whether NATS waits for the disk
+//	    "lease": "10s",                          // how long a dead process counts as present
+//	  },
 //	}
 //
 // The order of rows, variables and headers is kept. A row with a url and a command is a url, unless its transport is
@@ -167,13 +175,14 @@
 // An unknown key of a row is noted. If a value in "tools", "per", "changes", "oauth", "tls", "forwardHeaders" or
 // "authorization" cannot be read, the row is skipped. Without that value, tools could be mounted, or tokens sent,
 // against the intention of the author. If a value in a view cannot be read, the view is left out. In "auth", "policy",
-// "audit" and "approvals" it sets Broken.
+// "audit", "approvals" and "cluster" it sets Broken.
 //
 // "changes" is the policy for tools that are new or changed since their server was approved ([interop.ChangePolicy]).
 // The policy of the row comes first, then the policy of its file. A project's row is at least as strict as the user's
 // own files, both in general and for a row with its id. If two files have a view of one name, an "auth", a "policy", an
-// "audit" or "approvals", the file with the higher precedence for servers counts. A project's file that was only
-// discovered widens no view of the user, and its "auth", "policy", "audit" and "approvals" do not count.
+// "audit", "approvals" or "cluster", the file with the higher precedence for servers counts. A project's file that was
+// only discovered widens no view of the user, and its "auth", "policy", "audit", "approvals" and "cluster" do not
+// count.
 //
 // # Where a server starts
 //

@@ -141,6 +141,8 @@ func (f *configFile) rows() {
 			f.readAuth(m)
 		case name == "approvals":
 			f.readApprovals(m)
+		case name == "cluster":
+			f.readCluster(m)
 		case name == "audit":
 			f.readAudit(m)
 		default:
@@ -188,7 +190,8 @@ func (f *configFile) note(offset int, reason, hint string) {
 // noteMember notes a member with a misspelt name, and returns the name that was meant. Other unknown names belong to
 // other programs.
 func (f *configFile) noteMember(name string, m *hujson.ObjectMember) (intended string) {
-	known := []string{"servers", "mcpServers", "views", "auth", "policy", "policyMode", "audit", "approvals", "changes"}
+	known := []string{"servers", "mcpServers", "views", "auth", "policy", "policyMode", "audit", "approvals", "cluster",
+		"changes"}
 	for _, near := range text.Nearest(name, known, 1) {
 		if d := len(near) - len(name); !slices.Contains(known, name) && d*d <= 1 {
 			f.note(m.Name.StartOffset, "unknown key "+tree.Quote(name), fmt.Sprintf("did you mean %q?", near))

@@ -32,6 +32,7 @@ type source struct {
 	audit    *Audit  // nil: it has none
 
 	callApprovals *CallApprovals // nil: it has none
+	cluster       *Cluster       // nil: it has none
 
 	changes *hujson.Value // the policy for all its servers; nil: none
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// A setting of indus serve is a member beside the rows: "auth", "policy", "audit" and "approvals". One file has it.
+// A setting of indus serve is a member beside the rows: "auth", "policy", "audit", "approvals" and
+// "cluster". One file has it.
 
 // serveSetting is a setting as one file has it.
 type serveSetting interface {

@@ -53,6 +53,7 @@ const (
 // peers finds the addresses of replicas.
 type peers struct {
 	own      string
+	members  func(name string) string
 	lookup   func(ctx context.Context, name string) ([]*net.SRV, error)
 	fixed    map[string]string // addresses by name
 	services []*dnsName
@@ -68,7 +69,7 @@ type dnsName struct {
 }
 
 func (p *peers) set(o *Options) error {
-	p.own, p.lookup, p.fixed = o.Name, o.LookupSRV, map[string]string{}
+	p.own, p.lookup, p.members, p.fixed = o.Name, o.LookupSRV, o.Members, map[string]string{}
 	if p.lookup == nil {
 		p.lookup = func(ctx context.Context, name string) ([]*net.SRV, error) {
 			_, all, err := net.DefaultResolver.LookupSRV(ctx, "", "", name)
@@ -97,6 +98,11 @@ func (p *peers) address(ctx context.Context, name string) (string, error) {
 	}
 	if address, ok := p.fixed[name]; ok {
 		return address, nil
+	}
+	if p.members != nil {
+		if address := p.members(name); address != "" {
+			return address, nil
+		}
 	}
 	var failed []error
 	for _, s := range p.services {

@@ -26,6 +26,8 @@ type Options struct {
 	// identity.Restore.
 	Claims  func(*http.Request) []byte
 	Restore func(*http.Request, []byte) (*http.Request, error)
+	// Members returns the address of a replica that is not among the peers, or "". Nil means that there are no others.
+	Members func(name string) string
 	// LookupSRV returns the targets of a name. If it is nil, DNS does.
 	LookupSRV func(ctx context.Context, name string) ([]*net.SRV, error)
 	// Logger receives the reasons for which a peer cannot be used. If it is nil, nothing is logged.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
@@ -35,8 +34,8 @@ type Options struct {
 	// Monitor are the URLs of the monitors of the servers, with commas between them. They show whether the servers write
 	// each change to the disk before they confirm it. "" means that this is not known.
 	Monitor string
-	// Logger receives the begin and the end of interruptions. Nil means that they are not logged.
-	Logger *slog.Logger
+	// Report receives the begin and the end of each interruption, as a phrase. Nil ignores them.
+	Report func(string)
 }
 
 // Engine is a connection to NATS.
@@ -69,7 +68,9 @@ const (
 func Connect(ctx context.Context, opts *Options) (*Engine, error) {
 	e := &Engine{opts: *opts, reconnected: make(chan struct{})}
 	e.opts.Name = cmp.Or(e.opts.Name, "indus")
-	e.opts.Logger = cmp.Or(e.opts.Logger, slog.New(slog.DiscardHandler))
+	if e.opts.Report == nil {
+		e.opts.Report = func(string) {}
+	}
 	if !isName(e.opts.Name) {
 		return nil, fmt.Errorf("%.40q is no name of a cluster: write 1 to 32 of a-z, 0-9 and -", e.opts.Name)
 	}
@@ -105,7 +106,7 @@ func Redacted(servers string) string {
 
 // connection returns the options of the connection.
 func (e *Engine) connection() []client.Option {
-	log := e.opts.Logger
+	report := e.opts.Report
 	options := []client.Option{
 		client.Name("indus " + e.opts.Client), client.Timeout(connectWait), client.MaxReconnects(-1),
 		client.ReconnectWait(250 * time.Millisecond), client.ReconnectJitter(250*time.Millisecond, time.Second),
@@ -114,18 +115,18 @@ func (e *Engine) connection() []client.Option {
 		client.PingInterval(10 * time.Second), client.MaxPingsOutstanding(2),
 		client.DisconnectErrHandler(func(_ *client.Conn, err error) {
 			if err != nil {
-				log.Warn("the connection to NATS is lost: nothing that replicas share can change", "err", err)
+				report(fmt.Sprintf("the connection to NATS is lost (%v): nothing that replicas share can change", err))
 			}
 		}),
 		client.ReconnectHandler(func(*client.Conn) {
-			log.Warn("the connection to NATS is there again")
+			report("the connection to NATS is there again")
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			close(e.reconnected)
 			e.reconnected = make(chan struct{})
 		}),
 		client.ErrorHandler(func(_ *client.Conn, _ *client.Subscription, err error) {
-			log.Warn("NATS reports an error", "err", err)
+			report(fmt.Sprintf("NATS reports: %v", err))
 		}),
 	}
 	if e.opts.CredsFile != "" {
@@ -146,6 +147,11 @@ func (e *Engine) Check() error {
 		return nil
 	}
 	return fmt.Errorf("%w (NATS: %w)", cluster.ErrUnavailable, cmp.Or(e.conn.LastError(), client.ErrDisconnected))
+}
+
+// Describe returns the server, its version and the prefix of streams, for a person.
+func (e *Engine) Describe() string {
+	return fmt.Sprintf("%s at NATS %s (%s)", e.opts.Name, e.conn.ConnectedUrlRedacted(), e.conn.ConnectedServerVersion())
 }
 
 // Warnings returns the weaknesses of the servers that indus accepts.

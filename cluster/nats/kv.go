@@ -2,7 +2,6 @@ package nats
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -132,9 +131,7 @@ const (
 func (k *kv) Watch(ctx context.Context, handle func(cluster.Change)) error {
 	w := &watcher{kv: k, handle: handle, known: map[string]uint64{}}
 	for ctx.Err() == nil {
-		if err := w.run(ctx); err != nil {
-			k.opts.Logger.Debug("a watch of NATS is interrupted", "err", err)
-		}
+		w.run(ctx)
 		select {
 		case <-time.After(watchPause):
 		case <-ctx.Done():
@@ -151,16 +148,14 @@ type watcher struct {
 	began  bool
 }
 
-var errStopped = errors.New("it has stopped")
-
 // run delivers changes until the watch is interrupted.
-func (w *watcher) run(ctx context.Context) error {
+func (w *watcher) run(ctx context.Context) {
 	again := w.next()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	updates, err := w.kv.kv.Watch(ctx, w.prefix+"*")
 	if err != nil {
-		return err
+		return
 	}
 	defer func() { _ = updates.Stop() }()
 	late := time.NewTimer(watchWait)
@@ -171,7 +166,7 @@ func (w *watcher) run(ctx context.Context) error {
 		case e, ok := <-updates.Updates():
 			switch {
 			case !ok:
-				return errStopped
+				return
 			case e == nil: // the end of the first entries
 				late.Stop()
 				w.current(seen)
@@ -180,11 +175,11 @@ func (w *watcher) run(ctx context.Context) error {
 				w.deliver(e, seen)
 			}
 		case <-again:
-			return nil
+			return
 		case <-late.C:
-			return errStopped
+			return
 		case <-ctx.Done():
-			return ctx.Err()
+			return
 		}
 	}
 }

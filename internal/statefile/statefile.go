@@ -1,4 +1,5 @@
-// Package statefile keeps a small value in a file that processes share: approvals, keys, sign-ins.
+// Package statefile keeps a small value in a file that processes share: approvals, keys, sign-ins. With File.Shared,
+// the value is in a document of a cluster instead.
 //
 // A [File] reads the current content of the file, but decodes it again only after a change. Update changes it under a
 // lock and replaces it in one step, so a crash leaves either the old value or the new value. A symbolic link at its
@@ -20,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/filelock"
 )
@@ -30,7 +32,7 @@ const lockWait = 10 * time.Second
 // ErrUnchanged is returned by the edit function of [File.Update] if nothing changes. Update then returns nil.
 var ErrUnchanged = errors.New("nothing has changed")
 
-// File is a value in a file. Set its first five fields before use, and do not change them afterwards.
+// File is a value in a file. Set its first fields before use, and do not change them afterwards.
 type File[T any] struct {
 	Path string
 	Lock string // the path of the lock file; "" means the path of the file after links, with ".lock" appended
@@ -41,15 +43,22 @@ type File[T any] struct {
 	Decode func(ctx context.Context, text []byte) (T, error)
 	// Encode makes a text from a value.
 	Encode func(ctx context.Context, value T) ([]byte, error)
+	// Shared has the text instead of the file, if it is set. Then Path is only for messages.
+	Shared *cluster.Document
 
 	mu    sync.Mutex
 	read  bool
 	stamp stamp // state of the file at the last read
-	value T
+	// revision is that of Shared at the last read
+	revision uint64
+	value    T
 }
 
 // Read returns the current value of the file. The caller must not change it.
 func (f *File[T]) Read(ctx context.Context) (T, error) {
+	if f.Shared != nil {
+		return f.readShared(ctx)
+	}
 	now := stampOf(f.Path) // first, so that a later change causes another read
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,6 +98,9 @@ func LockFile(ctx context.Context, path, lock string) (unlock func(), err error)
 // Update replaces the value by the result of edit. edit may change its argument, which it owns. If edit fails, the file
 // stays as it is. If the directory does not exist, it is made with access for the user only.
 func (f *File[T]) Update(ctx context.Context, edit func(T) (T, error)) error {
+	if f.Shared != nil {
+		return f.updateShared(ctx, edit)
+	}
 	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
 		return err
 	}

@@ -1,4 +1,5 @@
-// Package natsserver starts NATS servers for tests, as processes.
+//go:build unix
+
 package natsserver
 
 import (

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/indusagi/indus/approval"
+	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/spf13/cobra"
@@ -13,11 +14,13 @@ import (
 
 // New returns the command approvals. Without a sub-command it is "approvals ls".
 func New(s show.Streams) *cobra.Command {
+	shared := &command.ClusterFlags{}
 	cmd := command.NewGroup(cobra.Command{
 		Use: "approvals", Aliases: []string{"approval"}, SuggestFor: []string{"approve", "allow", "grants"},
 		Short: "Calls that wait for the approval of a person", Long: approvalsHelp,
-	}, newLs(s), newShow(s), newAllow(s), newDeny(s), newWatch(s))
-	var f listFlags
+	}, newLs(shared, s), newShow(shared, s), newAllow(shared, s), newDeny(shared, s), newWatch(shared, s))
+	command.AddClusterFlags(cmd, shared)
+	f := listFlags{cluster: shared}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), nil, s) }
 	f.add(cmd)
 	return cmd
@@ -29,6 +32,7 @@ policy with @approve covers them. Without a command, list them.
 An approval is good for one run of one call: the same caller, client, view, tool and
 arguments, byte for byte, while the tool is as it was. The caller sends the call again
 to use it. You may decide each of them, because the file of approvals is yours.
+With a "cluster" in the configuration, they are those of all its replicas.
 
 A session:
   $ indus approvals
@@ -43,24 +47,36 @@ const exitHelp = `Exit codes:
   0    ok
   1    the file of approvals cannot be read or written
   2    usage: flags, and an approval that does not wait
+  4    the cluster cannot be reached: nothing is decided
   130  interrupted`
 
-// openBook returns the approvals of the user. "indus serve" uses the same file.
-func openBook() (*approval.Book, error) {
-	path := command.ApprovalsPath()
-	if path == "" {
-		return nil, fileError(errors.New("there is no place for them: set $HOME or $XDG_STATE_HOME"))
+// openBook returns the approvals of the cluster of the configuration, or those of the user. "indus serve" uses the
+// same. Call end afterwards.
+func openBook(ctx context.Context, f *command.ClusterFlags, s show.Streams) (
+	book *approval.Book, end func(), err error,
+) {
+	shared, err := f.Open(ctx, s)
+	if err != nil {
+		return nil, nil, err
 	}
-	book, err := approval.Open(path, nil)
-	return book, fileError(err)
+	path := command.ApprovalsPath()
+	if path == "" && shared == nil {
+		return nil, nil, fileError(errors.New("there is no place for them: set $HOME or $XDG_STATE_HOME"))
+	}
+	book, err = shared.Approvals(ctx, path, approval.Options{})
+	return book, shared.Close, fileError(err)
 }
 
-// fileError returns an error about the file of approvals.
+// fileError returns an error about the file of approvals, or about the cluster.
 func fileError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &command.ExitError{Code: command.ExitFault, Err: fmt.Errorf("approvals: %w", err)}
+	code := command.ExitFault
+	if errors.Is(err, cluster.ErrUnavailable) {
+		code = command.ExitUnreachable
+	}
+	return &command.ExitError{Code: code, Err: fmt.Errorf("approvals: %w", err)}
 }
 
 // itemError returns an error about one approval.
@@ -75,11 +91,12 @@ func itemError(err error) error {
 	return fileError(err)
 }
 
-// completeIDs completes the IDs of approvals: of all, or of those that wait.
+// completeIDs completes the IDs of approvals in the file: of all, or of those that wait. It connects to no cluster.
 func completeIDs(all bool) cobra.CompletionFunc {
 	return command.Complete(1, func(ctx context.Context) []string {
-		book, err := openBook()
-		if err != nil {
+		path := command.ApprovalsPath()
+		book, err := approval.Open(path, nil)
+		if err != nil || path == "" {
 			return nil
 		}
 		items, _ := book.List(ctx, &approval.Filter{All: all})

@@ -10,10 +10,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-type allowFlags struct{ yes bool }
+type allowFlags struct {
+	cluster *command.ClusterFlags
+	yes     bool
+}
 
-func newAllow(s show.Streams) *cobra.Command {
-	var f allowFlags
+func newAllow(c *command.ClusterFlags, s show.Streams) *cobra.Command {
+	f := allowFlags{cluster: c}
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "allow ID", Aliases: []string{"yes"}, Short: "Allow one call to run once", Long: allowHelp,
 		Args: needsID(), ValidArgsFunction: completeIDs(false),
@@ -32,10 +35,11 @@ A session:
 ` + exitHelp
 
 func (f *allowFlags) run(ctx context.Context, args []string, s show.Streams) error {
-	book, err := openBook()
+	book, end, err := openBook(ctx, f.cluster, s)
 	if err != nil {
 		return err
 	}
+	defer end()
 	if !f.yes {
 		item, err := book.Item(ctx, args[0])
 		if err != nil {
@@ -60,10 +64,13 @@ func (f *allowFlags) run(ctx context.Context, args []string, s show.Streams) err
 	return decide(ctx, book, args[0], approval.Decision{Allow: true}, s)
 }
 
-type denyFlags struct{ reason string }
+type denyFlags struct {
+	cluster *command.ClusterFlags
+	reason  string
+}
 
-func newDeny(s show.Streams) *cobra.Command {
-	var f denyFlags
+func newDeny(c *command.ClusterFlags, s show.Streams) *cobra.Command {
+	f := denyFlags{cluster: c}
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "deny ID", Aliases: []string{"no", "refuse"}, Short: "Deny one call", Long: denyHelp,
 		Args: needsID(), ValidArgsFunction: completeIDs(false),
@@ -82,10 +89,11 @@ A session:
 ` + exitHelp
 
 func (f *denyFlags) run(ctx context.Context, args []string, s show.Streams) error {
-	book, err := openBook()
+	book, end, err := openBook(ctx, f.cluster, s)
 	if err != nil {
 		return err
 	}
+	defer end()
 	return decide(ctx, book, args[0], approval.Decision{Reason: f.reason}, s)
 }
 

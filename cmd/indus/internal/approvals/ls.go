@@ -10,15 +10,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-type listFlags struct{ all, asJSON bool }
+type listFlags struct {
+	cluster     *command.ClusterFlags
+	all, asJSON bool
+}
 
 func (f *listFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.all, "all", false, "also list decided, used and expired approvals of the last 7 days")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array")
 }
 
-func newLs(s show.Streams) *cobra.Command {
-	var f listFlags
+func newLs(c *command.ClusterFlags, s show.Streams) *cobra.Command {
+	f := listFlags{cluster: c}
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: "List the calls that wait", Long: lsHelp,
 	})
@@ -37,10 +40,11 @@ A session:
 ` + exitHelp
 
 func (f *listFlags) run(ctx context.Context, _ []string, s show.Streams) error {
-	book, err := openBook()
+	book, end, err := openBook(ctx, f.cluster, s)
 	if err != nil {
 		return err
 	}
+	defer end()
 	items, err := book.List(ctx, &approval.Filter{All: f.all})
 	if err != nil {
 		return fileError(err)

@@ -8,10 +8,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-type showFlags struct{ asJSON bool }
+type showFlags struct {
+	cluster *command.ClusterFlags
+	asJSON  bool
+}
 
-func newShow(s show.Streams) *cobra.Command {
-	var f showFlags
+func newShow(c *command.ClusterFlags, s show.Streams) *cobra.Command {
+	f := showFlags{cluster: c}
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "show ID", Short: "Show all about one call", Long: showHelp,
 		Args: needsID(), ValidArgsFunction: completeIDs(true),
@@ -44,10 +47,11 @@ A session:
 ` + exitHelp
 
 func (f *showFlags) run(ctx context.Context, args []string, s show.Streams) error {
-	book, err := openBook()
+	book, end, err := openBook(ctx, f.cluster, s)
 	if err != nil {
 		return err
 	}
+	defer end()
 	item, err := book.Item(ctx, args[0])
 	if err != nil {
 		return itemError(err)

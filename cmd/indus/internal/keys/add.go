@@ -16,14 +16,14 @@ import (
 
 // addFlags holds the properties of a new key.
 type addFlags struct {
-	command.ConfigFlags
+	*command.ClusterFlags
 	principal, expires string
 	views, groups      []string
 	admin, asJSON      bool
 }
 
-func newAdd(s show.Streams) *cobra.Command {
-	var f addFlags
+func newAdd(c *command.ClusterFlags, s show.Streams) *cobra.Command {
+	f := addFlags{ClusterFlags: c}
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "add", Aliases: []string{"new", "create"}, Short: "Create a key, and print it once", Long: addHelp,
 	})
@@ -36,9 +36,6 @@ func newAdd(s show.Streams) *cobra.Command {
 	cmd.Flags().StringArrayVar(&f.views, "view", nil,
 		`VIEW  a view for which it is valid, named as in the path after /mcp/: a server, or
 		@NAME; may be repeated (default: all views, and /mcp)`)
-	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil,
-		`PATH  the configuration of "indus serve", which has the views: a missing view is
-		reported (default: the working directory, then the user's own files)`)
 	cmd.Flags().StringVar(&f.expires, "expires", "",
 		"TIME  how long it is valid, such as 90d or 12h (default: until it is removed)")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, `print a JSON object, with the key as "token"`)
@@ -119,10 +116,11 @@ func (f *addFlags) checkViews(ctx context.Context, s show.Streams) error {
 const maxNamedViews = 20
 
 func (f *addFlags) add(ctx context.Context, key identity.Key, s show.Streams) error {
-	keys, err := openForWriting()
+	keys, end, err := openForWriting(ctx, f.ClusterFlags, s)
 	if err != nil {
 		return err
 	}
+	defer end()
 	token, key, err := keys.Add(ctx, key)
 	switch {
 	case errors.Is(err, identity.ErrName):

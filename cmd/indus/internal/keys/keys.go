@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
@@ -20,16 +21,20 @@ import (
 
 // New returns the command key.
 func New(s show.Streams) *cobra.Command {
-	return command.NewGroup(cobra.Command{
+	shared := &command.ClusterFlags{}
+	cmd := command.NewGroup(cobra.Command{
 		Use: "key", SuggestFor: []string{"keys", "apikey", "token"},
 		Short: "Manage API keys for clients of indus serve", Long: keyHelp,
-	}, newAdd(s), newLs(s), newRm(s))
+	}, newAdd(shared, s), newLs(shared, s), newRm(shared, s))
+	command.AddClusterFlags(cmd, shared)
+	return cmd
 }
 
 const keyHelp = `Manage API keys for clients of "indus serve --auth keys", on this machine and others.
 A client sends its key as a bearer token, as indus_ID.SECRET; only the SHA-256 of
 the secret is kept, in a file that you alone can read. A key that is removed, or has
-expired, is refused from the next request on.
+expired, is refused from the next request on. With a "cluster" in the configuration,
+the keys are those of all its replicas.
 
 A session:
   $ indus key add --principal alice --view github --expires 90d
@@ -45,6 +50,7 @@ const keyExitHelp = `Exit codes:
   0    ok
   1    the file of keys cannot be read or written
   2    usage: flags, and no such key
+  4    the cluster cannot be reached: nothing is changed
   130  interrupted`
 
 // FileName is the name of the file of keys in the state directory.
@@ -59,37 +65,48 @@ func Path() string {
 	return filepath.Join(dir, FileName)
 }
 
-// openKeys returns the keys of the user.
-func openKeys() (*identity.Keys, error) {
-	path := Path()
-	if path == "" {
-		return nil, keysError(errors.New("there is no place for them: set $HOME or $XDG_STATE_HOME"))
+// openKeys returns the keys of the cluster of the configuration, or those of the user. Call end afterwards.
+func openKeys(ctx context.Context, f *command.ClusterFlags, s show.Streams) (*identity.Keys, func(), error) {
+	shared, err := f.Open(ctx, s)
+	if err != nil {
+		return nil, nil, err
 	}
-	return identity.NewKeys(path), nil
+	path := Path()
+	if path == "" && shared == nil {
+		return nil, nil, keysError(errors.New("there is no place for them: set $HOME or $XDG_STATE_HOME"))
+	}
+	keys, err := shared.Keys(ctx, path)
+	return keys, shared.Close, err
 }
 
 // openForWriting is like openKeys, and creates the directory of the file.
-func openForWriting() (*identity.Keys, error) {
-	keys, err := openKeys()
-	if err == nil {
+func openForWriting(ctx context.Context, f *command.ClusterFlags, s show.Streams) (*identity.Keys, func(), error) {
+	keys, end, err := openKeys(ctx, f, s)
+	if err == nil && Path() != "" {
 		if err = os.MkdirAll(filepath.Dir(Path()), 0o700); err != nil {
+			end()
 			err = keysError(err)
 		}
 	}
-	return keys, err
+	return keys, end, err
 }
 
-// keysError returns an error about the file of keys.
+// keysError returns an error about the file of keys, or about the cluster.
 func keysError(err error) error {
-	return &command.ExitError{Code: command.ExitFault, Err: fmt.Errorf("keys: %w", err)}
+	code := command.ExitFault
+	if errors.Is(err, cluster.ErrUnavailable) {
+		code = command.ExitUnreachable
+	}
+	return &command.ExitError{Code: code, Err: fmt.Errorf("keys: %w", err)}
 }
 
-func newLs(s show.Streams) *cobra.Command {
+func newLs(c *command.ClusterFlags, s show.Streams) *cobra.Command {
 	var asJSON bool
-	cmd := command.New(s, func(context.Context, []string, show.Streams) error { return listKeys(asJSON, s) },
-		cobra.Command{
-			Use: "ls", Aliases: []string{"list"}, Short: "List the keys", Long: lsHelp,
-		})
+	cmd := command.New(s, func(ctx context.Context, _ []string, s show.Streams) error {
+		return listKeys(ctx, c, asJSON, s)
+	}, cobra.Command{
+		Use: "ls", Aliases: []string{"list"}, Short: "List the keys", Long: lsHelp,
+	})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
 	return cmd
 }
@@ -104,11 +121,12 @@ A session:
 
 ` + keyExitHelp
 
-func listKeys(asJSON bool, s show.Streams) error {
-	keys, err := openKeys()
+func listKeys(ctx context.Context, c *command.ClusterFlags, asJSON bool, s show.Streams) error {
+	keys, end, err := openKeys(ctx, c, s)
 	if err != nil {
 		return err
 	}
+	defer end()
 	all, err := keys.List()
 	if err != nil {
 		return keysError(err)
@@ -151,8 +169,10 @@ func expiry(k identity.Key) string {
 
 func timeText(t time.Time) string { return t.Local().Format(show.TimeFormat) }
 
-func newRm(s show.Streams) *cobra.Command {
-	return command.New(s, removeKeys, cobra.Command{
+func newRm(c *command.ClusterFlags, s show.Streams) *cobra.Command {
+	return command.New(s, func(ctx context.Context, args []string, s show.Streams) error {
+		return removeKeys(ctx, c, args, s)
+	}, cobra.Command{
 		Use: "rm ID...", Aliases: []string{"remove", "delete"}, SuggestFor: []string{"revoke"},
 		Short: "Remove keys", Long: rmHelp,
 		Args:              command.Needs(1, `the ID of a key; "indus key ls" has them`, ""),
@@ -160,11 +180,12 @@ func newRm(s show.Streams) *cobra.Command {
 	})
 }
 
-func removeKeys(ctx context.Context, args []string, s show.Streams) error {
-	keys, err := openForWriting()
+func removeKeys(ctx context.Context, c *command.ClusterFlags, args []string, s show.Streams) error {
+	keys, end, err := openForWriting(ctx, c, s)
 	if err != nil {
 		return err
 	}
+	defer end()
 	before, err := keys.List()
 	if err != nil {
 		return keysError(err)
@@ -222,11 +243,8 @@ A later key of the same name has these sign-ins.
 
 ` + keyExitHelp
 
+// keyIDs completes the ids of the keys in the file. It connects to no cluster.
 func keyIDs(context.Context) []string {
-	keys, err := openKeys()
-	if err != nil {
-		return nil
-	}
-	all, _ := keys.List()
+	all, _ := identity.NewKeys(Path()).List()
 	return show.Names(all, func(k identity.Key) string { return k.ID + "\t" + show.Clean(k.Name) })
 }

@@ -36,7 +36,7 @@ type servedPolicy struct {
 }
 
 // openControl opens the policy, the approvals and the audit. A file that is missing or broken stops the start.
-func (f *serveFlags) openControl(c *mcpconfig.Config, s show.Streams) (*control, error) {
+func (f *serveFlags) openControl(ctx context.Context, c *mcpconfig.Config, s show.Streams) (*control, error) {
 	k := &control{}
 	k.options.Mask = s.Masked
 	k.options.Policy = func() (*policy.Set, bool) {
@@ -52,7 +52,7 @@ func (f *serveFlags) openControl(c *mcpconfig.Config, s show.Streams) (*control,
 	if k.policy.Load() != nil {
 		s.Reportf("policy: %s", k.describe())
 	}
-	if err := k.openApprovals(f.approvalsOf(c), s); err != nil {
+	if err := k.openApprovals(ctx, f.approvalsOf(c), f.shared, s); err != nil {
 		return nil, err
 	}
 	return k, k.openAudit(f.auditOf(c), s)
@@ -100,20 +100,23 @@ func (f *serveFlags) approvalsOf(c *mcpconfig.Config) mcpconfig.CallApprovals {
 	return a
 }
 
-// openApprovals opens the approvals of the user. Without a state directory, they last as long as the process.
-func (k *control) openApprovals(a mcpconfig.CallApprovals, s show.Streams) error {
+// openApprovals opens the approvals of the cluster, or those of the user. Without a state directory, they last as long
+// as the process.
+func (k *control) openApprovals(
+	ctx context.Context, a mcpconfig.CallApprovals, shared *command.Cluster, s show.Streams,
+) error {
 	if a.Broken {
 		return command.Usagef("calls cannot wait for approval: correct %q in the configuration", "approvals")
 	}
 	path := command.ApprovalsPath()
-	if path == "" {
+	if path == "" && shared == nil {
 		dir, err := os.MkdirTemp("", "indus-approvals-")
 		if err != nil {
 			return err
 		}
 		path = filepath.Join(dir, "approvals.json")
 	}
-	book, err := approval.Open(path, &approval.Options{Expire: a.Expire})
+	book, err := shared.Approvals(ctx, path, approval.Options{Expire: a.Expire})
 	if err != nil {
 		return err
 	}

@@ -259,11 +259,13 @@ func (f *frontGuard) connectCommand(t *clientTransport) string {
 func (f *frontGuard) verifierOf(method string, a *mcpconfig.Auth) (identity.Verifier, error) {
 	switch method {
 	case authKeys:
-		path := keys.Path()
-		if path == "" {
+		if keys.Path() == "" && f.flags.shared == nil {
 			return nil, errors.New("there is no place for keys: set $HOME or $XDG_STATE_HOME")
 		}
-		file := identity.NewKeys(path)
+		file, err := f.flags.shared.Keys(context.Background(), keys.Path())
+		if err != nil {
+			return nil, err
+		}
 		list, err := file.List()
 		if err == nil && !slices.ContainsFunc(list, func(k identity.Key) bool { return !k.Expired(time.Now()) }) {
 			f.s.Reportf("there is no API key that is good: indus key add makes one, which is heeded at once")
@@ -301,10 +303,12 @@ func issuersOf(a *mcpconfig.Auth) (out []string) {
 // keys returns the API keys that clients of a configuration authenticate by, or nil if they do not.
 func (f *frontGuard) keys(c *mcpconfig.Config) *identity.Keys {
 	a, err := f.flags.authSettings(c)
-	if err != nil || !f.requiresAuth() || !slices.Contains(a.Methods, authKeys) || keys.Path() == "" {
+	hasPlace := keys.Path() != "" || f.flags.shared != nil
+	if err != nil || !f.requiresAuth() || !slices.Contains(a.Methods, authKeys) || !hasPlace {
 		return nil
 	}
-	return identity.NewKeys(keys.Path())
+	all, _ := f.flags.shared.Keys(context.Background(), keys.Path()) // the guard has opened them before
+	return all
 }
 
 // follow applies the settings of a new configuration. If they are invalid or would admit every client, nothing changes.

@@ -8,9 +8,11 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
+	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/gateway"
@@ -26,9 +28,13 @@ type replication struct {
 	peerKeys   string
 	peerTLS    string
 	readyDelay time.Duration
+	cluster    string // URLs
 	// The fields below are set by check.
 	own    replica.Peer
 	others []replica.Peer
+
+	shared  *command.Cluster // set by runServe; nil: there is none
+	members atomic.Pointer[cluster.Members]
 }
 
 // defaultReadyDelay is the default of --ready-delay with --replica. Load balancers need a few seconds to see /readyz.
@@ -48,6 +54,9 @@ func (p *replication) add(cmd *cobra.Command) {
 	cmd.Flags().DurationVar(&p.readyDelay, "ready-delay", 0, `TIME  how long requests are still served after SIGTERM while
 		/readyz answers 503, so that load balancers choose another replica; then --drain begins. A second signal ends it
 		(default: 5s with --replica, else 0)`)
+	cmd.Flags().StringVar(&p.cluster, "cluster", "", `URL[,URL]  the NATS servers that keep the state which replicas share,
+		such as nats://10.0.0.9:4222; no --peer is needed then (default: "cluster" of the configuration; without any,
+		nothing is shared)`)
 	_ = cmd.MarkFlagFilename("peer-key-file")
 	_ = cmd.MarkFlagDirname("peer-tls")
 }
@@ -128,7 +137,7 @@ func (p *replication) openReplica(s show.Streams) (*replica.Replica, net.Listene
 	remote := &identity.Remote{}
 	r, err := replica.New(&replica.Options{
 		Name: p.own.Name, Credentials: credentials, Peers: p.others, Logger: s.Logger(),
-		Claims: remote.Claims, Restore: remote.Restore,
+		Claims: remote.Claims, Restore: remote.Restore, Members: p.memberAddress,
 	})
 	switch {
 	case err != nil && p.peerKeys != "":

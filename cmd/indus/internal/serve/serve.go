@@ -213,7 +213,7 @@ Server lifecycle and limits, where a server's own row has precedence:
   --lazy --idle --drain --memory --rate --changes --ledger --no-ledger --key-file --tap
 
 Several processes behind a load balancer:
-  --replica --peer --peer-key-file --peer-tls --ready-delay
+  --replica --peer --peer-key-file --peer-tls --ready-delay --cluster
 
 Policy, approval and audit:
   --policy --approval-expire --audit
@@ -261,6 +261,11 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		return err
 	}
 	logger := s.Logger()
+	f.shared, err = f.openCluster(ctx, c, s)
+	if err != nil {
+		return err
+	}
+	defer f.shared.Close()
 	front, err := f.newFront(c, tokens, s)
 	if err != nil {
 		return err
@@ -296,7 +301,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	}
 	defer observed.Close()
 	observed.Report(s)
-	rules, err := f.openControl(c, s)
+	rules, err := f.openControl(ctx, c, s)
 	if err != nil {
 		return err
 	}
@@ -317,6 +322,10 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	if peers != nil {
 		defer peers.Close()
 	}
+	if err := f.join(ctx, peers); err != nil {
+		return err
+	}
+	defer f.leave(context.WithoutCancel(ctx), s)
 	signIns := signin.Open(s)
 	defer signIns.Close()
 	signIns.Hide(c.Servers()...)

@@ -1,0 +1,273 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/internal/testkit/fixture"
+	"github.com/indusagi/indus/internal/testkit/natsserver"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// clustered is two processes of indus serve with homes of their own, one NATS and one server with the tool write.
+type clustered struct {
+	t      *testing.T
+	nats   *natsserver.Server
+	writer *writer
+	dirs   [2]string
+	urls   [2]string
+	served [2]*program
+	flags  [2][]string
+	key    string // of the client
+}
+
+func newClustered(t *testing.T, way, auth string) *clustered {
+	t.Helper()
+	c := &clustered{t: t, nats: natsserver.Start(t), writer: newWriter("w")}
+	at := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return c.writer.Server }, nil))
+	t.Cleanup(at.Close)
+	config, err := json.Marshal(map[string]any{
+		"servers": map[string]any{"w": map[string]any{"url": at.URL}}, "policy": "policy.cedar",
+		"cluster": map[string]any{"nats": c.nats.URL, "monitor": c.nats.Monitor, "lease": "2s"},
+		"auth":    map[string]any{"methods": []string{auth}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := strings.Repeat("0123456789abcdef", 4)
+	for i := range c.dirs {
+		c.dirs[i] = t.TempDir()
+		for name, text := range map[string]string{
+			"servers.json": string(config), "peer.keys": key, "serve.keys": key,
+			"policy.cedar": `permit(principal, action == Action::"list", resource);
+				@approve("` + way + `") permit(principal, action == Action::"call", resource);`,
+		} {
+			if err := os.WriteFile(filepath.Join(c.dirs[i], name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		addr := fixture.FreeAddr(t)
+		c.urls[i] = "http://" + addr + "/mcp"
+		c.flags[i] = []string{"serve", "--mcp", "servers.json", "--addr", addr, "--key-file", "serve.keys",
+			"--peer-key-file", "peer.keys", "--replica", string(rune('a'+i)) + "=" + fixture.FreeAddr(t), "--ready-delay", "0"}
+		c.start(i)
+	}
+	return c
+}
+
+// start starts a replica, and waits until its server is ready.
+func (c *clustered) start(i int) {
+	c.t.Helper()
+	c.served[i] = launch(c.t, projectCommand(c.dirs[i], c.flags[i]...))
+	c.served[i].waitFor(&c.served[i].err, "w: ready")
+}
+
+// call calls the tool at a replica, and returns the answer.
+func (c *clustered) call(i int, text string) string {
+	c.t.Helper()
+	return c.send(i, "", "tools/call", "w__write", fmt.Sprintf(`"name":"w__write","arguments":{"text":%q},`+meta, text))
+}
+
+// send sends a request to a replica: a legacy one if it has a session, and else a modern one.
+func (c *clustered) send(i int, session, method, name, params string) string {
+	c.t.Helper()
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s}}`, method, params)
+	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.urls[i], strings.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	headers := map[string]string{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": name}
+	if session != "" {
+		headers = map[string]string{"Mcp-Protocol-Version": "2025-11-25", "Mcp-Session-Id": session}
+	}
+	if c.key != "" {
+		headers["Authorization"] = "Bearer " + c.key
+	}
+	headers["Content-Type"], headers["Accept"] = "application/json", "application/json, text/event-stream"
+	for k, v := range headers {
+		if v != "" {
+			r.Header.Set(k, v)
+		}
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return answer.Status + " " + string(text)
+}
+
+var approvalID = regexp.MustCompile(`approval ([2-9A-Z]{4})\b`)
+
+// waits calls the tool at a replica, and returns the id of the approval that it waits for.
+func (c *clustered) waits(i int, text string) string {
+	c.t.Helper()
+	found := approvalID.FindStringSubmatch(c.call(i, text))
+	if found == nil {
+		c.t.Fatalf("the call does not wait for approval: %s", c.call(i, text))
+	}
+	return found[1]
+}
+
+// answers repeats a call until its answer has a text.
+func (c *clustered) answers(i int, text, want string) {
+	c.t.Helper()
+	for end := time.Now().Add(deadline); ; time.Sleep(20 * time.Millisecond) {
+		got := c.call(i, text)
+		if strings.Contains(got, want) {
+			return
+		}
+		if time.Now().After(end) {
+			c.t.Fatalf("replica %d answers %q, without %q", i, got, want)
+		}
+	}
+}
+
+// run runs a command in the home of a replica.
+func (c *clustered) run(i int, args ...string) (string, error) {
+	out, err := projectCommand(c.dirs[i], append(args, "--mcp", "servers.json")...).CombinedOutput()
+	return string(out), err
+}
+
+func (c *clustered) must(i int, args ...string) string {
+	c.t.Helper()
+	out, err := c.run(i, args...)
+	if err != nil {
+		c.t.Fatalf("indus %q: %v: %s", args, err, out)
+	}
+	return out
+}
+
+// A call that waits at one replica is decided at another, and runs once at any of them.
+func TestApprovalsOfACluster(t *testing.T) {
+	t.Parallel()
+	c := newClustered(t, "other", "none")
+	id := c.waits(0, "first")
+	if other := c.waits(1, "first"); other != id {
+		t.Errorf("the same call waits for %s and %s", id, other)
+	}
+	c.must(1, "approvals", "allow", id, "--yes")
+	c.served[0].signal(syscall.SIGKILL) // its state is not in the process
+	<-c.served[0].done
+	c.answers(1, "first", "wrote first")
+	c.start(0)
+	if again := c.waits(0, "first"); again == id || c.writer.ran("write", "first") != 1 {
+		t.Errorf("the grant %s is used %d times, and then %s", id, c.writer.ran("write", "first"), again)
+	}
+	denied := c.waits(0, "second")
+	c.must(0, "approvals", "deny", denied, "--reason", "not today")
+	c.answers(1, "second", "not today")
+	if out, err := c.run(1, "approvals", "allow", denied, "--yes"); err == nil || !strings.Contains(out, "decided already") {
+		t.Errorf("it is decided twice: %v: %s", err, out)
+	}
+	if c.writer.ran("write", "second") != 0 {
+		t.Error("a denied call ran")
+	}
+
+	granted, waiting := c.waits(0, "third"), c.waits(1, "fourth")
+	c.must(0, "approvals", "allow", granted, "--yes")
+	c.nats.Kill()
+	for i, p := range c.served {
+		p.waitFor(&p.err, "connection to NATS is lost")
+		c.answers(i, "third", "ask again")  // no grant is spent
+		c.answers(i, "fifth", "ask again")  // no call begins to wait
+		c.answers(i, "second", "not today") // denied stays denied
+		c.answers(i, "fourth", waiting)     // a waiting call waits
+		if out, err := c.run(i, "approvals", "allow", waiting, "--yes", "--wait", "1s"); err == nil ||
+			!strings.Contains(out, "ask again") {
+			t.Errorf("decided without NATS: %v: %s", err, out)
+		}
+		if body := c.send(i, "", "tools/list", "", meta); !strings.Contains(body, "w__write") {
+			t.Errorf("without NATS the list is %s", body)
+		}
+	}
+	c.nats.Run()
+	c.answers(1, "third", "wrote third")
+	if n := c.writer.ran("write", "third"); n != 1 {
+		t.Errorf("it ran %d times", n)
+	}
+	c.must(1, "approvals", "allow", waiting, "--yes")
+	c.answers(0, "fourth", "wrote fourth")
+}
+
+// Replicas of a cluster find each other without --peer. A replica that stops answering is gone after a lease, and is
+// back when it answers again.
+func TestMembersOfACluster(t *testing.T) {
+	t.Parallel()
+	c := newClustered(t, "caller", "none")
+	_, session := post(t, c.urls[0], "", "initialize",
+		`"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}`)
+	if session == "" {
+		t.Fatal("no session")
+	}
+	forwarded := func() string { return c.send(1, session, "tools/list", "", "") }
+	until := func(want string) {
+		t.Helper()
+		for end := time.Now().Add(deadline); ; time.Sleep(20 * time.Millisecond) {
+			got := forwarded()
+			if strings.Contains(got, want) {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("the other replica answers %q, without %q", got, want)
+			}
+		}
+	}
+	until("w__write")
+	c.served[0].signal(syscall.SIGSTOP)
+	until("404 Not Found")
+	c.served[0].signal(syscall.SIGCONT)
+	until("w__write")
+	c.served[0].signal(syscall.SIGTERM)
+	c.served[0].ends(0)
+	until("404 Not Found")
+}
+
+// An API key that is added or removed at one replica is added or removed at all, also while NATS restarts.
+func TestKeysOfACluster(t *testing.T) {
+	t.Parallel()
+	c := newClustered(t, "other", "keys")
+	lists := func(i int, want string) {
+		t.Helper()
+		for end := time.Now().Add(deadline); !strings.Contains(c.send(i, "", "tools/list", "", meta), want); {
+			if time.Now().After(end) {
+				t.Fatalf("replica %d answers %q, without %q", i, c.send(i, "", "tools/list", "", meta), want)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	out := c.must(0, "key", "add", "--principal", "alice")
+	c.key = regexp.MustCompile(`(?m)^indus_\S+$`).FindString(out)
+	id := strings.TrimPrefix(strings.Split(c.key, ".")[0], "indus_")
+	lists(0, "w__write")
+	lists(1, "w__write")
+	if list := c.must(1, "key", "ls"); !strings.Contains(list, id) {
+		t.Errorf("the other replica has no key %s: %s", id, list)
+	}
+	c.nats.Kill()
+	for i, p := range c.served {
+		p.waitFor(&p.err, "connection to NATS is lost")
+		lists(i, "w__write")
+		if out, err := c.run(i, "key", "rm", id, "--wait", "1s"); err == nil || !strings.Contains(out, "ask again") {
+			t.Errorf("removed without NATS: %v: %s", err, out)
+		}
+	}
+	c.nats.Run()
+	c.must(1, "key", "rm", id)
+	lists(0, "401")
+	lists(1, "401")
+}

@@ -1,0 +1,144 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/approval"
+	"github.com/indusagi/indus/cluster"
+	"github.com/indusagi/indus/cluster/nats"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/identity"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/spf13/cobra"
+)
+
+// Cluster is the connection to the state that several processes share. A nil Cluster shares nothing.
+type Cluster struct {
+	*nats.Engine
+	Lease time.Duration
+
+	mu        sync.Mutex
+	documents map[string]*cluster.Document
+}
+
+const (
+	defaultLease   = 10 * time.Second
+	clusterWait    = 10 * time.Second
+	connectAgain   = 500 * time.Millisecond
+	approvalsShare = "approvals"
+	keysShare      = "keys"
+)
+
+// OpenCluster connects to the cluster of a configuration, and waits for it for at most wait. If c is nil, it returns
+// nil.
+func OpenCluster(ctx context.Context, c *mcpconfig.Cluster, wait time.Duration, s show.Streams) (*Cluster, error) {
+	if c == nil {
+		return nil, nil
+	}
+	if c.Broken {
+		return nil, Usagef("nothing can be shared: correct %q in the configuration", "cluster")
+	}
+	o := &nats.Options{
+		Servers: c.NATS, CredsFile: c.CredsFile, CA: c.CA, Name: c.Name, Replicas: c.Replicas, Monitor: c.Monitor,
+		Report: func(text string) { s.Reportf("cluster: %s", text) },
+	}
+	for end := time.Now().Add(wait); ; {
+		engine, err := nats.Connect(ctx, o)
+		if err == nil {
+			lease := cmp.Or(c.Lease, defaultLease)
+			return &Cluster{Engine: engine, Lease: lease, documents: map[string]*cluster.Document{}}, nil
+		}
+		if !errors.Is(err, cluster.ErrUnavailable) || time.Now().After(end) {
+			return nil, clusterError(err)
+		}
+		select {
+		case <-time.After(connectAgain):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func clusterError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &ExitError{Code: ExitUnreachable, Err: fmt.Errorf("cluster: %w", err)}
+}
+
+// Close ends the connection.
+func (c *Cluster) Close() {
+	if c != nil {
+		for _, d := range c.documents {
+			d.Close()
+		}
+		c.Engine.Close()
+	}
+}
+
+// document opens a document once.
+func (c *Cluster) document(ctx context.Context, name string) (*cluster.Document, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if d := c.documents[name]; d != nil {
+		return d, nil
+	}
+	d, err := cluster.OpenDocument(ctx, c.Engine, name)
+	if err != nil {
+		return nil, clusterError(err)
+	}
+	c.documents[name] = d
+	return d, nil
+}
+
+// Keys returns the API keys: of the cluster, or of the file at path if c is nil.
+func (c *Cluster) Keys(ctx context.Context, path string) (*identity.Keys, error) {
+	if c == nil {
+		return identity.NewKeys(path), nil
+	}
+	d, err := c.document(ctx, keysShare)
+	if err != nil {
+		return nil, err
+	}
+	return identity.NewSharedKeys(d), nil
+}
+
+// Approvals opens the calls that wait for approval: in the cluster, or in the file at path if c is nil.
+func (c *Cluster) Approvals(ctx context.Context, path string, o approval.Options) (*approval.Book, error) {
+	if c != nil {
+		var err error
+		if o.Document, err = c.document(ctx, approvalsShare); err != nil {
+			return nil, err
+		}
+		o.Now = c.Now
+	}
+	return approval.Open(path, &o)
+}
+
+// ClusterFlags holds the flags of a command that changes state which processes may share.
+type ClusterFlags struct {
+	ConfigFlags
+	wait time.Duration
+}
+
+// AddClusterFlags adds the flags to a group of commands.
+func AddClusterFlags(cmd *cobra.Command, f *ClusterFlags) {
+	cmd.PersistentFlags().StringSliceVar(&f.Paths, "mcp", nil, `PATH  the configuration of "indus serve", with its
+		"cluster" and views (default: the working directory, then the user's own files)`)
+	cmd.PersistentFlags().DurationVar(&f.wait, "wait", clusterWait,
+		"TIME  how long to wait for a cluster that cannot be reached (default: 10s)")
+}
+
+// Open connects to the cluster of the configuration, or returns nil if there is none.
+func (f *ClusterFlags) Open(ctx context.Context, s show.Streams) (*Cluster, error) {
+	c, err := f.ReadDry(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return OpenCluster(ctx, c.Cluster, f.wait, s)
+}

@@ -1,0 +1,61 @@
+package statefile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/indusagi/indus/cluster"
+)
+
+// readShared returns the last known value of the document.
+func (f *File[T]) readShared(ctx context.Context) (T, error) {
+	text, revision := f.Shared.Read()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.read && f.revision == revision {
+		return f.value, nil
+	}
+	value, err := f.Decode(ctx, text)
+	f.read, f.revision, f.value = err == nil, revision, value
+	return value, err
+}
+
+// maxBackoff is the longest pause before an update is repeated because another process was faster.
+const maxBackoff = 50 * time.Millisecond
+
+// updateShared replaces the value in the document. If another process was faster, it begins again with the new value.
+func (f *File[T]) updateShared(ctx context.Context, edit func(T) (T, error)) error {
+	for end := time.Now().Add(lockWait); ; {
+		text, revision, err := f.Shared.Load(ctx)
+		if err != nil {
+			return err
+		}
+		value, err := f.Decode(ctx, text)
+		if err == nil {
+			value, err = edit(value)
+		}
+		if errors.Is(err, ErrUnchanged) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if text, err = f.Encode(ctx, value); err != nil {
+			return err
+		}
+		err = f.Shared.Replace(ctx, text, revision)
+		if !errors.Is(err, cluster.ErrConflict) {
+			return err
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%s: other processes have been writing for %v: ask again", f.Path, lockWait)
+		}
+		select {
+		case <-time.After(rand.N(maxBackoff)):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

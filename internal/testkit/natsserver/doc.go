@@ -1,0 +1,2 @@
+// Package natsserver starts NATS servers for tests, as processes.
+package natsserver

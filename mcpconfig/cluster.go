@@ -1,0 +1,106 @@
+package mcpconfig
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/tailscale/hujson"
+)
+
+// Cluster holds where several indus serve keep the state that they share: the member "cluster" of a file.
+type Cluster struct {
+	// NATS are the URLs of the servers, with commas between them.
+	NATS string
+	// CredsFile and CA are absolute paths of files. "" means that there is none.
+	CredsFile, CA string
+	// Name is the prefix of streams and subjects. "" means the default.
+	Name string
+	// Replicas is the number of replicas of each stream. Zero means the default.
+	Replicas int
+	// Monitor are the URLs of the monitors of the servers. "" means that there are none.
+	Monitor string
+	// Lease is how long a process that does not answer counts as present. Zero means the default.
+	Lease time.Duration
+	// File and Line are the position of "cluster".
+	File string
+	Line int
+	// Broken is set if "cluster" cannot be read. A note has the reason.
+	Broken bool
+}
+
+func (c *Cluster) place() (int, bool) { return c.Line, c.Broken }
+
+const (
+	minClusterLease = 2 * time.Second
+	maxClusterLease = time.Hour
+	maxReplicas     = 5
+)
+
+// readCluster reads the member "cluster".
+func (f *configFile) readCluster(m *hujson.ObjectMember) {
+	if !f.maySet(m, `"cluster" is not heeded: a project's file does not say where indus keeps its state`) {
+		return
+	}
+	r := f.newReading("cluster cannot be used: ", m.Name.StartOffset)
+	if f.cluster != nil {
+		r.skip(r.offset, "it stands twice", "remove one of the two")
+	}
+	out := &Cluster{File: f.path}
+	out.Line, _ = f.doc.Position(r.offset)
+	r.object("cluster", &m.Value, true,
+		member{"nats", storeIn(&out.NATS, r.urls("nats", "tls"))},
+		member{"credsFile", storeIn(&out.CredsFile, r.path)},
+		member{"tls", func(field string, v *hujson.Value) {
+			r.object(field, v, true, member{"ca", storeIn(&out.CA, r.path)})
+		}},
+		member{"name", storeIn(&out.Name, r.value)},
+		member{"replicas", func(field string, v *hujson.Value) {
+			n, ok := wholeNumber(v)
+			if out.Replicas = n; !ok || n < 1 || n > maxReplicas {
+				r.skip(v.StartOffset, fmt.Sprintf("%q is no whole number from 1 to %d", field, maxReplicas), "")
+			}
+		}},
+		member{"monitor", storeIn(&out.Monitor, r.urls("http", "https"))},
+		member{"lease", func(field string, v *hujson.Value) {
+			var err error
+			out.Lease, err = time.ParseDuration(r.value(field, v))
+			if err != nil || out.Lease < minClusterLease || out.Lease > maxClusterLease {
+				r.skip(v.StartOffset, fmt.Sprintf("%q is no duration from 2s to 1h", field), `write "10s"`)
+			}
+		}},
+	)
+	if len(r.fetches) > 0 {
+		r.skip(r.offset, "${file:…} and ${cmd:…} are not read here", "take a variable, ${NAME}, or credsFile")
+	}
+	if r.State != Skipped && out.NATS == "" {
+		r.skip(r.offset, `it has no "nats"`, `write "nats": "nats://HOST:4222"`)
+	}
+	out.Broken = r.State == Skipped
+	f.cluster = out
+}
+
+// path reads the path of a file, which may be relative to this file.
+func (r *reading) path(field string, v *hujson.Value) string {
+	path := r.value(field, v)
+	if path != "" && !filepath.IsAbs(path) {
+		path = filepath.Join(r.base(), path)
+	}
+	return path
+}
+
+// urls returns a function that reads URLs of some schemes, with commas between them.
+func (r *reading) urls(schemes ...string) func(field string, v *hujson.Value) string {
+	return func(field string, v *hujson.Value) string {
+		all := r.value(field, v)
+		for text := range strings.SplitSeq(all, ",") {
+			u, err := url.Parse(strings.TrimSpace(text))
+			if (err != nil || u.Host == "" || u.Scheme != schemes[0] && u.Scheme != schemes[1]) && r.State != Skipped {
+				r.skip(v.StartOffset, fmt.Sprintf("%q is no URL of %s://", field, strings.Join(schemes, ":// or ")), "")
+			}
+		}
+		return all
+	}
+}
