@@ -170,7 +170,7 @@ func readHead(value []byte) (*head, error) {
 	case value[0] == headParts:
 		var h head
 		err := json.Unmarshal(value[1:], &h)
-		if err == nil && h.Size <= maxDocument && h.Parts == (h.Size+partSize-1)/partSize {
+		if err == nil && h.Size > 0 && h.Size <= maxDocument && h.Parts == (h.Size+partSize-1)/partSize {
 			return &h, nil
 		}
 	}

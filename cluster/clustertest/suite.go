@@ -459,4 +459,12 @@ func testLongDocument(t *testing.T, connect func(*testing.T) cluster.Engine) {
 	if err := d.Replace(ctx, make([]byte, 64<<20+1), revision); err == nil {
 		t.Error("a text over the limit is accepted")
 	}
+	for _, head := range []string{"", "?", "+", "+{}", `+{"size":-1}`, `+{"size":99999999999,"parts":190735}`} {
+		foreign := newName()
+		mustGet[uint64](t)(engine.KV("doc-"+foreign).Set(ctx, "head", []byte(head), 0, 0))
+		if d, err := cluster.OpenDocument(ctx, engine, foreign); err == nil {
+			d.Close()
+			t.Errorf("the head %q is accepted", head)
+		}
+	}
 }

@@ -45,7 +45,7 @@ func OpenCluster(ctx context.Context, c *mcpconfig.Cluster, wait time.Duration, 
 	}
 	o := &nats.Options{
 		Servers: c.NATS, CredsFile: c.CredsFile, CA: c.CA, Name: c.Name, Replicas: c.Replicas, Monitor: c.Monitor,
-		Report: func(text string) { s.Reportf("cluster: %s", text) },
+		Report: func(text string) { s.Reportf("cluster: %s", show.Clean(text)) }, // it has texts of the server
 	}
 	for end := time.Now().Add(wait); ; {
 		engine, err := nats.Connect(ctx, o)

@@ -25,9 +25,9 @@ func (f *serveFlags) openCluster(ctx context.Context, c *mcpconfig.Config, s sho
 	}
 	shared, err := command.OpenCluster(ctx, settings, 0, s)
 	if shared != nil {
-		s.Reportf("cluster: %s", shared.Describe())
+		s.Reportf("cluster: %s", show.Clean(shared.Describe()))
 		for _, w := range shared.Warnings() {
-			s.Reportf("cluster: %s", w)
+			s.Reportf("cluster: %s", show.Clean(w))
 		}
 	}
 	return shared, err
