@@ -29,6 +29,8 @@ func (e *Engine) require(ctx context.Context) error {
 	}
 	if err == nil {
 		err = e.openKeys(ctx)
+	} else {
+		err = fault(err)
 	}
 	return errors.Join(append(missing, err)...)
 }

@@ -236,7 +236,8 @@ A session:
 Exit codes:
   0    stopped by a signal, or by the end of stdin
   1    it cannot listen, or something unforeseen
-  2    usage: flags and files`
+  2    usage: flags and files
+  4    the cluster cannot be reached, or lacks something`
 
 // runServe serves until ctx ends, or until the client on stdin closes it.
 func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
