@@ -134,7 +134,7 @@ var layers = []layer{
 		"the input of a person for a tool: no idea where the tool is"},
 	{"cmd/indus/internal/servers", []string{"interop", "mcpconfig", "schema", "toolbox", "cmd/indus/internal/signin",
 		"cmd/indus/internal/show", "cmd/indus/internal/command", "cmd/indus/internal/arguments", "internal/signature",
-		"internal/atomicfile", "internal/text", "internal/secret", "internal/wire"},
+		"internal/atomicfile", "internal/registry", "internal/text", "internal/secret", "internal/wire"},
 		"a noun stands on the common packages, not on another noun"},
 	{"cmd/indus/internal/tools", []string{"interop", "mcpconfig", "schema", "schema/validate", "toolbox",
 		"internal/protocol", "cmd/indus/internal/show", "cmd/indus/internal/command", "cmd/indus/internal/arguments",

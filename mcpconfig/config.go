@@ -58,6 +58,8 @@ type Config struct {
 	Approvals *CallApprovals
 	// Cluster holds where several indus serve keep shared state. It is nil if no file has it.
 	Cluster *Cluster
+	// Registries holds the registries that commands ask. It is nil if no file has them.
+	Registries *Registries
 	// Watched holds the paths of all files that can change the outcome. These are the paths of Searched, the file of
 	// approvals and the files that approvals cover. The files that ${file:…} names in a row that may start are
 	// included, with variables replaced. The files need not exist.
@@ -122,6 +124,8 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 			"approvals: those at %s:%d take precedence"),
 		Cluster: resolveSetting(found.sources, func(s *source) *Cluster { return s.cluster },
 			"cluster: that at %s:%d takes precedence"),
+		Registries: resolveSetting(all, func(s *source) *Registries { return s.registries },
+			"registries: those at %s:%d take precedence"),
 		Watched: watched, Notes: place.notes, isSelected: place.Only,
 	}
 	c.Notes = append(c.Notes, found.notes...)

@@ -54,6 +54,7 @@ func (p *readContext) read(ctx context.Context, s *source) error {
 		s.auth = &Auth{File: s.path, Line: max(failed.note.Line, 1), Broken: true}
 		s.policy = &Policy{File: s.path, Line: max(failed.note.Line, 1), Broken: true}
 		s.audit = &Audit{File: s.path, Line: s.auth.Line, Broken: true}
+		s.registries = &Registries{File: s.path, Line: s.auth.Line, Broken: true}
 	}
 	return nil
 }
@@ -143,6 +144,8 @@ func (f *configFile) rows() {
 			f.readApprovals(m)
 		case name == "cluster":
 			f.readCluster(m)
+		case name == "registries":
+			f.readRegistries(m)
 		case name == "audit":
 			f.readAudit(m)
 		default:

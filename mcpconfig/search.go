@@ -33,6 +33,7 @@ type source struct {
 
 	callApprovals *CallApprovals // nil: it has none
 	cluster       *Cluster       // nil: it has none
+	registries    *Registries    // nil: it has none
 
 	changes *hujson.Value // the policy for all its servers; nil: none
 }
@@ -166,6 +167,7 @@ func (f *searchResult) addDiscovered(path string, scope Scope, approved bool, gr
 	if s.isUserFile() {
 		s.auth, s.policy = &Auth{File: path, Line: 1, Broken: true}, &Policy{File: path, Line: 1, Broken: true}
 		s.audit = &Audit{File: path, Line: 1, Broken: true}
+		s.registries = &Registries{File: path, Line: 1, Broken: true}
 		f.unreadable = append(f.unreadable, s)
 	}
 }

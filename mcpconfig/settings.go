@@ -7,8 +7,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// A setting of indus serve is a member beside the rows: "auth", "policy", "audit", "approvals" and
-// "cluster". One file has it.
+// A setting is a member beside the rows: "auth", "policy", "audit", "approvals", "cluster" and "registries". One file has
+// it.
 
 // serveSetting is a setting as one file has it.
 type serveSetting interface {

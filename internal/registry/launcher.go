@@ -82,3 +82,41 @@ func splitImage(image string) (name, tag, digest string) {
 	}
 	return image, tag, digest
 }
+
+// Pinned returns the version of the package that a command runs, and the version of this package in the entry. It
+// returns false if the command runs no package of the entry.
+func (e *Entry) Pinned(command string, args []string) (pinned, newest string, ok bool) {
+	for i := range e.Packages {
+		var words []string
+		var err error
+		var program, separator string
+		switch p := &e.Packages[i]; p.Type {
+		case "npm":
+			program, words, err = npmCommand(p)
+			separator = "@"
+		case "pypi":
+			program, words, err = pypiCommand(p)
+			separator = "=="
+		case "oci":
+			program, words, err = ociCommand(p)
+			separator = ":"
+		}
+		if err != nil || program != command || program == "" {
+			continue
+		}
+		name, version := splitLast(words[len(words)-1], separator)
+		for _, a := range args {
+			if has, v := splitLast(a, separator); has == name {
+				return v, version, true
+			}
+		}
+	}
+	return "", "", false
+}
+
+func splitLast(s, separator string) (before, after string) {
+	if at := strings.LastIndex(s, separator); at > 0 {
+		return s[:at], s[at+len(separator):]
+	}
+	return s, ""
+}

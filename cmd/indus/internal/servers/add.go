@@ -28,13 +28,17 @@ type addFlags struct {
 	allow, deny     []string
 	set             []string
 	disabled, force bool
+
+	from, kind, registry string
+	write                bool
 }
 
 func newAdd(s show.Streams) *cobra.Command {
 	var f addFlags
 	cmd := command.New(s, f.run, cobra.Command{
-		Use: "add NAME {URL | -- COMMAND [ARG]...}", SuggestFor: []string{"install", "new", "configure", "init"},
-		Short: "Write a server into a configuration file", Long: addHelp,
+		Use:        "add [NAME] {URL | -- COMMAND [ARG]... | --from ENTRY}",
+		SuggestFor: []string{"install", "new", "configure", "init"},
+		Short:      "Write a server into a configuration file", Long: addHelp,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) < 2 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -66,11 +70,17 @@ func newAdd(s show.Streams) *cobra.Command {
 	flags.StringArrayVar(&f.set, "set", nil, `FIELD=VALUE  any field that docs/configuration.md has for a server:
 		per=principal, instances=4, maxConcurrent=8, oauth.clientId=me, oauth.scopes='read write', oauth=false,
 		forwardHeaders=X-Request-Id,X-Trace-Id, tools.rename.list_issues=issues; Tab completes fields; may be repeated`)
+	flags.StringVar(&f.from, "from", "", `ENTRY  an entry of a registry, io.github.user/server@1.0.0 or without its
+		version: see indus mcp find; --env gives the values that it needs`)
+	flags.StringVar(&f.kind, "kind", "", "KIND  which package or remote of the entry: npm, pypi, oci, mcpb, http or sse")
+	flags.StringVar(&f.registry, "registry", "", registryHelp)
+	flags.BoolVar(&f.write, "write", false, "write the row of an entry without asking")
 	flags.BoolVar(&f.disabled, "disabled", false, "write it switched off")
 	flags.BoolVar(&f.force, "force", false, "replace a server of that name")
 	f.addJSON(cmd, editJSONHelp)
 	f.addWriting(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("set", completeFields)
+	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kinds(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("profile", command.CompleteProfiles())
 	transports := []string{string(interop.KindStdio), string(interop.KindHTTP), string(interop.KindSSE)}
 	_ = cmd.RegisterFlagCompletionFunc("transport",
@@ -84,6 +94,7 @@ Nothing is started.
 Usage:
   indus mcp add NAME [FLAG]... -- COMMAND [ARG]...
   indus mcp add NAME [FLAG]... URL
+  indus mcp add [NAME] [FLAG]... --from ENTRY
 
 Flags:
   --*
@@ -103,15 +114,25 @@ A session:
   $ indus mcp add github https://api.githubcopilot.com/mcp/ \
       --header 'Authorization: Bearer ${GITHUB_TOKEN}' --deny 'delete_*' --project
   $ indus mcp add linear https://mcp.linear.app/mcp --set per=principal
+  $ indus mcp add --from io.github.domdomegg/airtable-mcp-server
+  io.github.domdomegg/airtable-mcp-server@1.7.3 of registry.modelcontextprotocol.io
+  {
+    "command": "npx",
+    "args": ["-y", "airtable-mcp-server@1.7.3"],
+    "env": {"AIRTABLE_API_KEY": "${AIRTABLE_API_KEY}"},
+    "$from": "io.github.domdomegg/airtable-mcp-server@1.7.3"
+  }
+  write airtable-mcp-server? [y/N] y
 
 Exit codes:
   0    ok
-  1    the file changed at the same moment: try again
+  1    the file changed at the same moment: try again; or an entry cannot be used
   2    usage: flags, arguments and files; nothing was written
+  4    a registry cannot be reached
   130  interrupted`
 
 func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error {
-	d, err := f.definition(args)
+	d, err := f.definition(ctx, args, s)
 	if err != nil {
 		return err
 	}
@@ -199,24 +220,43 @@ func (f *addFlags) finish(ctx context.Context, id, path string, line int, s show
 }
 
 // definition returns the server that the command line describes.
-func (f *addFlags) definition(args []string) (mcpconfig.Definition, error) {
+func (f *addFlags) definition(ctx context.Context, args []string, s show.Streams) (mcpconfig.Definition, error) {
 	d := mcpconfig.Definition{}
 	for _, word := range slices.Concat(args, f.env, f.headers, f.allow, f.deny, f.set, []string{f.cwd}) {
 		if !utf8.ValidString(word) {
 			return d, command.Usagef("an argument is not UTF-8, as configuration files are")
 		}
 	}
+	if f.from != "" {
+		return f.fromRegistry(ctx, args, s)
+	}
+	for _, flag := range []string{"kind", "registry", "write"} {
+		if f.cmd.Flags().Changed(flag) {
+			return d, command.Usagef("--%s is for --from ENTRY", flag)
+		}
+	}
 	name, address, words, err := addArguments(args, f.cmd.ArgsLenAtDash())
 	if err != nil {
 		return d, err
 	}
-	var row, tools jsonObject
+	var row jsonObject
 	if address != "" {
 		err = f.urlRow(&row, address)
 	} else {
 		err = f.commandRow(&row, words)
 	}
+	if err != nil {
+		return d, err
+	}
 	row.add("transport", textOrNone(f.transport))
+	d.ID = name
+	d.JSON, err = f.withSettings(row)
+	return d, err
+}
+
+// withSettings returns a row with the fields of the flags for any server.
+func (f *addFlags) withSettings(row jsonObject) (json.RawMessage, error) {
+	var tools jsonObject
 	if f.timeout != "" {
 		row.add("timeout", timeoutJSON(f.timeout))
 	}
@@ -230,12 +270,7 @@ func (f *addFlags) definition(args []string) (mcpconfig.Definition, error) {
 	tools.add("deny", listOrNone(f.deny))
 	row.add("tools", tools.JSON())
 	row.add("profile", textOrNone(f.profile))
-	if err != nil {
-		return d, err
-	}
-	d.ID = name
-	d.JSON, err = setFields(row.JSON(), f.set)
-	return d, err
+	return setFields(row.JSON(), f.set)
 }
 
 // addArguments splits the arguments into NAME, URL and COMMAND.

@@ -223,9 +223,7 @@ func (w *heldServer) resolve(ctx context.Context) (bool, error) {
 // approveEach shows each waiting server and asks for its approval. Without a terminal it only lists them, and returns
 // an error. If the approval covers the results of commands, they run after the first yes, and it asks again.
 func approveEach(ctx context.Context, waiting []*heldServer, s show.Streams) error {
-	_, in := show.Terminal(s.In)
-	_, out := show.Terminal(s.Err)
-	if !in || !out {
+	if !hasTerminal(s) {
 		for _, w := range waiting {
 			fmt.Fprint(s.Out, w)
 		}
@@ -264,19 +262,36 @@ func approveEach(ctx context.Context, waiting []*heldServer, s show.Streams) err
 func askApproval(
 	ctx context.Context, w *heldServer, suffix string, answers <-chan string, s show.Streams,
 ) (bool, error) {
-	fmt.Fprintf(s.Err, "%sapprove %s%s? [y/N] ", w, show.ShellWord(show.Clean(w.Server)), suffix)
+	question := fmt.Sprintf("%sapprove %s%s? [y/N] ", w, show.ShellWord(show.Clean(w.Server)), suffix)
+	answer, err := askLine(ctx, question, answers, s)
+	return isYes(answer), err
+}
+
+// askLine writes a question to stderr, and returns the next line of stdin. At the end of the input it returns io.EOF.
+func askLine(ctx context.Context, question string, answers <-chan string, s show.Streams) (string, error) {
+	fmt.Fprint(s.Err, question)
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(s.Err)
-		return false, ctx.Err()
+		return "", ctx.Err()
 	case answer, ok := <-answers:
 		if !ok {
 			fmt.Fprintln(s.Err)
-			return false, io.EOF
+			return "", io.EOF
 		}
-		answer = strings.ToLower(strings.TrimSpace(answer))
-		return answer == "y" || answer == "yes", nil
+		return strings.TrimSpace(answer), nil
 	}
+}
+
+func isYes(answer string) bool {
+	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes")
+}
+
+// hasTerminal reports whether a person can be asked.
+func hasTerminal(s show.Streams) bool {
+	_, in := show.Terminal(s.In)
+	_, out := show.Terminal(s.Err)
+	return in && out
 }
 
 // revokeServers revokes approvals of the project, regardless of the present content of its file.

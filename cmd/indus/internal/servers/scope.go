@@ -16,7 +16,8 @@ import (
 // Commands returns the commands about configured servers.
 func Commands(s show.Streams) []*cobra.Command {
 	return []*cobra.Command{
-		newLs(s), newAdd(s), newRemove(s), newEnable(s), newDisable(s), newGet(s), newApprove(s), newImport(s), newLogin(s),
+		newLs(s), newFind(s), newAdd(s), newOutdated(s), newRemove(s),
+		newEnable(s), newDisable(s), newGet(s), newApprove(s), newImport(s), newLogin(s),
 		newLogout(s),
 	}
 }

@@ -1,0 +1,226 @@
+package servers
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/registry"
+	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/mcpconfig"
+)
+
+// fromRegistry returns the server that an entry describes. It shows the row and its origin, and asks whether to write
+// it. Nothing is started.
+func (f *addFlags) fromRegistry(
+	ctx context.Context, args []string, s show.Streams,
+) (d mcpconfig.Definition, err error) {
+	for _, name := range []string{"header", "transport", "cwd", "inherit-env"} {
+		if f.cmd.Flags().Changed(name) {
+			return d, command.Usagef("--%s is not for an entry of a registry: --env gives its values", name)
+		}
+	}
+	if len(args) > 1 || f.cmd.ArgsLenAtDash() >= 0 {
+		return d, command.Usagef("--from takes a NAME only: indus mcp add NAME --from ENTRY")
+	}
+	c, err := f.registryConfig(ctx)
+	if err != nil {
+		return d, err
+	}
+	clients, err := registryClients(c, f.registry)
+	if err != nil {
+		return d, err
+	}
+	name, version, _ := strings.Cut(f.from, "@")
+	e, source, err := findEntry(ctx, clients, name, cmp.Or(version, "latest"))
+	if err != nil {
+		return d, err
+	}
+	d.ID = e.ShortName()
+	if len(args) == 1 {
+		d.ID = args[0]
+	}
+	if !isServerName(d.ID) {
+		return d, command.Usagef("%q is no name for a server", d.ID)
+	}
+	p := plan{addFlags: f, entry: e, id: d.ID, streams: s, answers: s.Lines()}
+	if d.JSON, err = p.row(ctx); err != nil {
+		return d, err
+	}
+	return d, p.confirm(ctx, d.JSON, source, c)
+}
+
+// registryConfig reads the configuration that names the registries: the file of --mcp if it exists, or the user's own.
+func (f *addFlags) registryConfig(ctx context.Context) (*mcpconfig.Config, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	file := f.file
+	if _, err := os.Stat(file); err != nil {
+		file = ""
+	}
+	return configOf(file).ReadDry(ctx)
+}
+
+// plan is a row that is made from an entry.
+type plan struct {
+	*addFlags
+	entry   *registry.Entry
+	id      string
+	offer   registry.Offer
+	streams show.Streams
+	answers <-chan string
+}
+
+// row returns the row. On a terminal, it asks for the values that are missing.
+func (p *plan) row(ctx context.Context) (json.RawMessage, error) {
+	values, err := p.givenValues()
+	if err == nil {
+		err = p.choose(ctx, values)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for {
+		raw, err := p.offer.Row(p.id, values)
+		missing, isMissing := errors.AsType[*registry.MissingError](err)
+		if isMissing {
+			if err = p.askValues(ctx, missing, values); err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s@%s: %w", p.entry.Name, p.entry.Version, err)
+		}
+		var row jsonObject
+		members, _ := wire.Members(raw)
+		for _, m := range members {
+			row.add(m.Key, m.Value)
+		}
+		row.add(originKey, text.Quote(p.entry.Name+"@"+p.entry.Version))
+		return p.withSettings(row)
+	}
+}
+
+// givenValues returns the values of --env. A NAME alone becomes a variable.
+func (p *plan) givenValues() (map[string]string, error) {
+	values := map[string]string{}
+	for _, v := range p.env {
+		name, value, ok := strings.Cut(v, "=")
+		if name == "" {
+			return nil, command.Usagef("--env takes NAME=VALUE, or NAME alone")
+		}
+		if !ok {
+			value = "${" + name + "}"
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+// choose selects the first package or remote that can become a row, among those of --kind. A bundle is downloaded for
+// that, because its command is in it.
+func (p *plan) choose(ctx context.Context, values map[string]string) error {
+	var reasons []string
+	for _, o := range p.entry.Offers() {
+		if p.kind != "" && o.Kind != p.kind {
+			continue
+		}
+		var err error
+		if o.Kind == "mcpb" {
+			p.streams.Reportf("downloading %s", text.Clip(o.Package.Identifier, 200))
+			o.Bundle, err = o.Download(ctx, filepath.Join(mcpconfig.StateDir(dryOptions()), "bundles"))
+		}
+		if err == nil {
+			_, err = o.Row(p.id, values)
+		}
+		if _, isMissing := errors.AsType[*registry.MissingError](err); err == nil || isMissing {
+			p.offer = o
+			return nil
+		}
+		reasons = append(reasons, cmp.Or(o.Kind, "remote")+": "+err.Error())
+	}
+	if len(reasons) == 0 {
+		return command.Usagef("%s@%s has no package or remote of that kind: it has %s", p.entry.Name, p.entry.Version,
+			cmp.Or(strings.Join(kindsOf(p.entry), ", "), "none that is supported"))
+	}
+	return fmt.Errorf("%s@%s cannot be used: %s", p.entry.Name, p.entry.Version, strings.Join(reasons, "; "))
+}
+
+// askValues asks for missing values.
+func (p *plan) askValues(ctx context.Context, missing *registry.MissingError, values map[string]string) error {
+	if !hasTerminal(p.streams) {
+		var flags []string
+		for _, n := range missing.Inputs {
+			flags = append(flags, "--env "+show.ShellWord(n.Name)+"=…")
+		}
+		return command.Usagef("it needs values: add %s", strings.Join(flags, " "))
+	}
+	for _, n := range missing.Inputs {
+		question := show.Clean(n.Name)
+		if n.Description != "" {
+			question += " (" + show.Summary(show.Clean(n.Description)) + ")"
+		}
+		if len(n.Choices) > 0 {
+			question += " [" + show.Clean(strings.Join(n.Choices, ", ")) + "]"
+		}
+		answer, err := askLine(ctx, question+": ", p.answers, p.streams)
+		if err != nil {
+			return err
+		}
+		if answer == "" {
+			return fmt.Errorf("%q needs a value: nothing was written", n.Name)
+		}
+		values[n.Name] = answer
+	}
+	return nil
+}
+
+// confirm shows a row and its origin, and asks whether to write it. Then it writes the files of a bundle.
+func (p *plan) confirm(ctx context.Context, row json.RawMessage, source string, c *mcpconfig.Config) error {
+	s, e := p.streams, p.entry
+	var page show.Page
+	page.Printf("%s@%s of %s\n", e.Name, e.Version, source)
+	page.Write(show.EscapeHarmful([]byte(layoutJSON(row, "") + "\n")))
+	fmt.Fprint(s.Err, page.String())
+	if e.Status == "deprecated" {
+		s.Reportf("%s is deprecated by its publisher", e.Name)
+	}
+	others := slices.DeleteFunc(originsOf(c), func(o origin) bool { return o.id == p.id })
+	if like := resembles(e, others, nil); like != "" {
+		s.Reportf("its name resembles %s: is it the publisher that you mean?", like)
+	}
+	for _, m := range variableNames().FindAllStringSubmatch(string(row), -1) {
+		if _, isSet := os.LookupEnv(m[1]); isSet {
+			s.Reportf("it gets your variable %s, which is set here", m[1])
+		}
+	}
+	if rest := slices.DeleteFunc(kindsOf(e), func(k string) bool { return k == p.offer.Kind }); len(rest) > 0 {
+		s.Reportf("it is also there as %s: see --kind", strings.Join(rest, ", "))
+	}
+	if !p.write {
+		if !hasTerminal(s) {
+			return command.Usagef("nothing was written: add --write, or run this in a terminal")
+		}
+		answer, err := askLine(ctx, "write "+show.ShellWord(p.id)+"? [y/N] ", p.answers, s)
+		if err != nil {
+			return err
+		}
+		if !isYes(answer) {
+			return errors.New("nothing was written")
+		}
+	}
+	if p.offer.Bundle != nil {
+		return p.offer.Bundle.Unpack()
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package servers
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/registry"
+	"github.com/spf13/cobra"
+)
+
+func newOutdated(s show.Streams) *cobra.Command {
+	var f findFlags
+	cmd := command.New(s, f.outdated, cobra.Command{
+		Use: "outdated", SuggestFor: []string{"updates", "upgrade"}, ValidArgsFunction: cobra.NoFileCompletions,
+		Short: "Compare pinned versions with a registry", Long: outdatedHelp,
+	})
+	cmd.Flags().StringVar(&f.registry, "registry", "", registryHelp)
+	cmd.Flags().BoolVar(&f.asJSON, "json", false,
+		`print a JSON array: server, pinned, newest, entry, state ("current", "outdated", "deprecated" or "gone"),
+		file, line`)
+	f.Add(cmd)
+	return cmd
+}
+
+const outdatedHelp = `Compare the versions of configured servers with the newest versions in their registry.
+Nothing is written and nothing is started. Only rows with "$from" are compared: indus mcp
+add --from writes it, and you can add it by hand.
+
+A session:
+  $ indus mcp outdated
+  SERVER               PINNED  NEWEST  STATE     ENTRY
+  airtable-mcp-server  1.7.2   1.7.3   outdated  io.github.domdomegg/airtable-mcp-server
+  $ indus mcp add airtable-mcp-server --force --from io.github.domdomegg/airtable-mcp-server
+
+Exit codes:
+  0    ok, also if servers are outdated
+  1    a registry sent a wrong answer
+  2    usage: flags and files
+  4    a registry cannot be reached
+  130  interrupted`
+
+// pinnedRow is a server in the output of outdated --json.
+type pinnedRow struct {
+	Server string `json:"server"`
+	Pinned string `json:"pinned"`
+	Newest string `json:"newest,omitempty"`
+	Entry  string `json:"entry"`
+	State  string `json:"state"`
+	File   string `json:"file"`
+	Line   int    `json:"line"`
+}
+
+func (f *findFlags) outdated(ctx context.Context, _ []string, s show.Streams) error {
+	c, err := f.ReadDry(ctx)
+	if err != nil {
+		return err
+	}
+	clients, err := registryClients(c, f.registry)
+	if err != nil {
+		return err
+	}
+	rows, unknown := []pinnedRow{}, 0
+	for _, o := range originsOf(c) {
+		if o.name == "" {
+			unknown++
+			continue
+		}
+		row := pinnedRow{Server: o.id, Pinned: o.version, Entry: o.name, State: "current", File: o.row.File, Line: o.row.Line}
+		e, _, err := findEntry(ctx, clients, o.name, "latest")
+		switch {
+		case errors.Is(err, registry.ErrNoEntry):
+			row.State = "gone"
+		case err != nil:
+			return err
+		default:
+			row.compare(e, o.json)
+		}
+		rows = append(rows, row)
+	}
+	if unknown > 0 {
+		s.Reportf("%s: not compared, because there is no \"$from\" in the row", show.Count(unknown, "server"))
+	}
+	if f.asJSON {
+		return s.WriteIndented(rows)
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	var table show.Table
+	table.Add("SERVER", "PINNED", "NEWEST", "STATE", "ENTRY")
+	for _, r := range rows {
+		table.Add(r.Server, r.Pinned, r.Newest, r.State, r.Entry)
+	}
+	return table.Write(s.Out)
+}
+
+// compare sets the versions: those of the package that the row runs, or else those of the entry.
+func (r *pinnedRow) compare(e *registry.Entry, row []byte) {
+	r.Newest = e.Version
+	var config struct {
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}
+	if json.Unmarshal(row, &config) == nil {
+		if pinned, newest, ok := e.Pinned(config.Command, config.Args); ok {
+			r.Pinned, r.Newest = pinned, newest
+		}
+	}
+	switch {
+	case strings.TrimPrefix(cmp.Or(r.Pinned, "-"), "v") != strings.TrimPrefix(r.Newest, "v"):
+		r.State = "outdated"
+	case e.Status == "deprecated":
+		r.State = "deprecated"
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// registryEntry is an element of a registry's answer.
+type registryEntry struct {
+	name, version string
+	raw           json.RawMessage
+}
+
+// startRegistry serves the API of a registry (/v0.1/servers) from a file of the script, which is read at each request.
+func startRegistry(ts *testscript.TestScript, sc *scene, args []string) {
+	file := ts.MkAbs(args[1])
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		entries, err := readEntries(file)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		path, _ := url.PathUnescape(strings.TrimPrefix(r.URL.EscapedPath(), "/v0.1/servers"))
+		if path == "" {
+			listEntries(w, r, entries)
+			return
+		}
+		name, version, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/versions/")
+		for i := len(entries) - 1; i >= 0; i-- { // the last one is the newest
+			if e := entries[i]; e.name == name && (version == "latest" || version == e.version) {
+				_, _ = w.Write(e.raw)
+				return
+			}
+		}
+		http.NotFound(w, r)
+	}))
+	ts.Defer(s.Close)
+	ts.Setenv(args[0], s.URL)
+}
+
+func readEntries(file string) (all []registryEntry, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var list struct{ Servers []json.RawMessage }
+	err = json.Unmarshal(text, &list)
+	for _, raw := range list.Servers {
+		var e struct {
+			Server struct{ Name, Version string }
+		}
+		_ = json.Unmarshal(raw, &e)
+		all = append(all, registryEntry{e.Server.Name, e.Server.Version, raw})
+	}
+	return all, err
+}
+
+// listEntries writes a page of the newest versions. A cursor is the index of its first entry.
+func listEntries(w http.ResponseWriter, r *http.Request, entries []registryEntry) {
+	query := r.URL.Query()
+	var matching []json.RawMessage
+	for i, e := range entries {
+		newest := true
+		for _, later := range entries[i+1:] {
+			newest = newest && later.name != e.name
+		}
+		if newest && strings.Contains(e.name, query.Get("search")) {
+			matching = append(matching, e.raw)
+		}
+	}
+	from, _ := strconv.Atoi(query.Get("cursor"))
+	limit, _ := strconv.Atoi(query.Get("limit"))
+	end := min(from+limit, len(matching))
+	answer := map[string]any{"servers": matching[min(from, end):end]}
+	if end < len(matching) {
+		answer["metadata"] = map[string]any{"nextCursor": strconv.Itoa(end)}
+	}
+	_ = json.NewEncoder(w).Encode(answer)
+}

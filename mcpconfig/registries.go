@@ -1,0 +1,41 @@
+package mcpconfig
+
+import (
+	"github.com/tailscale/hujson"
+)
+
+// Registries holds the addresses of the MCP registries that commands ask: the member "registries" of a file.
+type Registries struct {
+	// URLs holds the addresses in order. They are not checked.
+	URLs []string
+	// File and Line are the position of "registries".
+	File string
+	Line int
+	// Broken is set if "registries" cannot be read, or if a file of the user that may have it cannot be read. Then no
+	// registry may be asked: the file may forbid all but its own. A note has the reason.
+	Broken bool
+}
+
+func (r *Registries) place() (int, bool) { return r.Line, r.Broken }
+
+// readRegistries reads the member "registries". A project's file cannot choose where packages come from.
+func (f *configFile) readRegistries(m *hujson.ObjectMember) {
+	if !f.maySet(m, `"registries" is not heeded: a project's file does not choose where servers come from`) {
+		return
+	}
+	r := f.newReading("registries cannot be used: ", m.Name.StartOffset)
+	if f.registries != nil {
+		r.skip(r.offset, "it stands twice", "remove one of the two")
+	}
+	out := &Registries{File: f.path}
+	out.Line, _ = f.doc.Position(r.offset)
+	out.URLs = r.strings("registries", &m.Value)
+	switch {
+	case len(r.fetches) > 0:
+		r.skip(r.offset, "${file:…} and ${cmd:…} are not read here", "take a variable, ${NAME}")
+	case len(out.URLs) == 0 && r.State != Skipped:
+		r.skip(r.offset, "it names no registry", `write "registries": ["https://…"]`)
+	}
+	out.Broken = r.State == Skipped
+	f.registries = out
+}
