@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -21,8 +23,10 @@ type registryEntry struct {
 // startRegistry serves the API of a registry (/v0.1/servers) from a file of the script, which is read at each request.
 func startRegistry(ts *testscript.TestScript, sc *scene, args []string) {
 	file := ts.MkAbs(args[1])
+	peers, _, _ := strings.Cut(ts.Getenv("EVERYTHING"), "/node_modules/")
+	ts.Setenv("PEERS", peers)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		entries, err := readEntries(file)
+		entries, err := readEntries(file, peers)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
@@ -45,10 +49,22 @@ func startRegistry(ts *testscript.TestScript, sc *scene, args []string) {
 	ts.Setenv(args[0], s.URL)
 }
 
-func readEntries(file string) (all []registryEntry, err error) {
+// readEntries reads a file of entries. VERSION-OF-NAME stands for the version of an npm package among the peers.
+func readEntries(file, peers string) (all []registryEntry, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
+	}
+	packages, err := os.ReadFile(filepath.Join(peers, "package.json"))
+	if err != nil {
+		return nil, err
+	}
+	var installed struct{ Dependencies map[string]string }
+	if err := json.Unmarshal(packages, &installed); err != nil {
+		return nil, err
+	}
+	for name, version := range installed.Dependencies {
+		text = bytes.ReplaceAll(text, []byte(`"VERSION-OF-`+name+`"`), []byte(`"`+version+`"`))
 	}
 	var list struct{ Servers []json.RawMessage }
 	err = json.Unmarshal(text, &list)
