@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// gatewayURL is the default URL of indus serve.
+// gatewayURL is the URL of indus serve if none is found.
 const gatewayURL = "http://127.0.0.1:7332/mcp"
 
 type connectFlags struct {
@@ -25,11 +25,15 @@ type connectFlags struct {
 	print, revert, yes, force, asJSON bool
 	chosen                            func(flag string) bool // reports whether a flag is given
 	keyViews                          []string               // the resolved --view
+	running                           Running
 }
 
+// Running returns the URLs of the user's processes of indus serve.
+type Running func(context.Context) ([]string, error)
+
 // New returns the command connect.
-func New(s show.Streams) *cobra.Command {
-	var f connectFlags
+func New(s show.Streams, running Running) *cobra.Command {
+	f := connectFlags{running: running}
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "connect [CLIENT]", Short: "Connect another MCP client to indus", Long: connectHelp,
 		SuggestFor:        []string{"export", "install", "link"},
@@ -39,7 +43,7 @@ func New(s show.Streams) *cobra.Command {
 	f.chosen = cmd.Flags().Changed
 	cmd.Flags().StringVar(&f.view, "view", "", "NAME  a server, or a view in the configuration (default: all servers)")
 	cmd.Flags().StringVar(&f.url, "url", "",
-		"URL  the URL of indus serve (default: publicUrl of the configuration, or "+gatewayURL+")")
+		"URL  the URL of indus serve (default: publicUrl of the configuration, the one that runs, or "+gatewayURL+")")
 	cmd.Flags().BoolVar(&f.stdio, "stdio", false, "the client starts indus serve --stdio itself")
 	cmd.Flags().BoolVar(&f.key, "key", false, `create a key for the client (default: if "auth" of the configuration
 		has keys, and no authorization server)`)
@@ -61,7 +65,7 @@ func New(s show.Streams) *cobra.Command {
 }
 
 const connectHelp = `Give another MCP client one entry: indus, with all servers or with a view. The entry is
-the URL of "indus serve". It goes into the client's own file in the client's format, and
+the URL of the running "indus serve". It goes into the client's own file in the client's format, and
 the rest of the file stays as it is, with its comments. The difference is shown first, and
 is written after a yes. --revert restores the file, byte for byte.
 
@@ -175,12 +179,9 @@ func (f *connectFlags) entry(
 	if err != nil {
 		return e, err
 	}
-	address := gatewayURL
-	if c.Auth != nil && c.Auth.URL != "" {
-		address = strings.TrimSuffix(c.Auth.URL, "/") + "/mcp"
-	}
-	if f.url != "" {
-		address = f.url
+	address, err := f.address(ctx, c, s)
+	if err != nil {
+		return e, err
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -209,6 +210,27 @@ func (f *connectFlags) entry(
 		s.Reportf("the client takes its key from $%s: indus key add creates a key", TokenVariable)
 	}
 	return e, nil
+}
+
+// address returns the URL of indus serve.
+func (f *connectFlags) address(ctx context.Context, c *mcpconfig.Config, s show.Streams) (string, error) {
+	switch {
+	case f.url != "":
+		return f.url, nil
+	case c.Auth != nil && c.Auth.URL != "":
+		return strings.TrimSuffix(c.Auth.URL, "/") + "/mcp", nil
+	}
+	urls, err := f.running(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case len(urls) > 1:
+		return "", command.Usagef("several \"indus serve\" run, at %s: select one with --url", strings.Join(urls, ", "))
+	case len(urls) == 1:
+		s.Reportf("the client connects to the running \"indus serve\" at %s", urls[0])
+		return urls[0], nil
+	}
+	return gatewayURL, nil
 }
 
 // commandEntry returns the entry of indus as a command that the client starts.

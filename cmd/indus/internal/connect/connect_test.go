@@ -111,7 +111,8 @@ func newPlace(t *testing.T) place {
 func (p place) run(args ...string) (string, error) {
 	p.t.Helper()
 	var out, messages bytes.Buffer
-	cmd := connect.New(show.New(strings.NewReader(""), &out, &messages))
+	noneRuns := func(context.Context) ([]string, error) { return nil, nil }
+	cmd := connect.New(show.New(strings.NewReader(""), &out, &messages), noneRuns)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(args)
 	err := cmd.ExecuteContext(context.Background())

@@ -105,6 +105,18 @@ func (f *commandFlags) find(ctx context.Context) (*servedPage, error) {
 	return &latest, nil
 }
 
+// Running returns the URLs for clients of the user's processes of indus serve that have a page.
+func Running(ctx context.Context) (urls []string, err error) {
+	if pagesDir() == "" {
+		return nil, nil
+	}
+	all, err := findRunning(func(r servedPage) bool { return r.answers(ctx) })
+	for _, r := range all {
+		urls = append(urls, r.Address+"/mcp")
+	}
+	return urls, err
+}
+
 // answers reports whether a process still listens at the address.
 func (r *servedPage) answers(ctx context.Context) bool {
 	u, err := url.Parse(r.Address)
