@@ -14,3 +14,9 @@ func keepOwner(f *os.File, old fs.FileInfo) {
 		_ = f.Chown(int(s.Uid), int(s.Gid))
 	}
 }
+
+// isOfRoot reports whether root owns a file.
+func isOfRoot(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && s.Uid == 0
+}

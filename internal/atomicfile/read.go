@@ -20,10 +20,15 @@ func ReadPlain(path string, limit int64) ([]byte, error) {
 }
 
 // ReadPrivate is [ReadPlain] for a file with secrets. It refuses a file that other users may read or write. (Windows
-// has no such mode.) Its errors name the path.
+// has no such mode.) The group may read a file of root, because that is how Kubernetes mounts secrets for other users.
+// Its errors name the path.
 func ReadPrivate(path string, limit int64) ([]byte, error) {
 	text, err := readChecked(path, limit, func(info fs.FileInfo) error {
-		if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
+		mode, others := info.Mode().Perm(), fs.FileMode(0o077)
+		if isOfRoot(info) && os.Getuid() != 0 {
+			others = 0o037
+		}
+		if runtime.GOOS != "windows" && mode&others != 0 {
 			return fmt.Errorf("others may read or write it (mode %04o): check that only you wrote it, then run chmod 600 %s",
 				mode, path)
 		}
