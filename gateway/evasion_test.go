@@ -448,14 +448,14 @@ func TestAGrantIsForOneAction(t *testing.T) {
 	book := approvals(t, t.TempDir()+"/approvals.json", 0)
 	g, offices := controlled(t, gateway.Control{Approvals: book}, `@approve("other") permit(principal, action, resource);`)
 	c := dial(t, g, "/mcp/a", interop.Legacy)
-	complete := func() error {
+	complete := func(uri string) error {
 		_, err := c.Complete(t.Context(), &mcp.CompleteParams{
-			Ref:      &mcp.CompleteReference{Type: "ref/resource", URI: "a://open/x"},
+			Ref:      &mcp.CompleteReference{Type: "ref/resource", URI: uri},
 			Argument: mcp.CompleteParamsArgument{Name: "id"},
 		})
 		return err
 	}
-	if err := complete(); err == nil || !strings.Contains(err.Error(), "waits for approval") {
+	if err := complete("a://open/x"); err == nil || !strings.Contains(err.Error(), "waits for approval") {
 		t.Fatal(err)
 	}
 	waiting, err := book.List(t.Context(), nil)
@@ -469,7 +469,10 @@ func TestAGrantIsForOneAction(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "waits for approval") || offices["a"].calls.Load() != 0 {
 		t.Errorf("the grant to complete was spent to read: %v", err)
 	}
-	if err := complete(); err != nil {
+	if err := complete("a://secret/x"); err == nil || !strings.Contains(err.Error(), "waits for approval") {
+		t.Errorf("the grant was spent for another resource: %v", err)
+	}
+	if err := complete("a://open/x"); err != nil {
 		t.Error(err)
 	}
 }
