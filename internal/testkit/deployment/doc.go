@@ -1,0 +1,3 @@
+// Package deployment checks the files of deploy: the chart with the linter and the renderer of Helm, each object with
+// the types of its API, compose.yaml with the loader of Docker Compose, and haproxy.cfg with HAProxy.
+package deployment
