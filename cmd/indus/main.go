@@ -26,7 +26,8 @@ func main() { command.Main(tree) }
 func tree(s show.Streams) command.Commands {
 	mcp := append(slices.Concat(servers.Commands(s), tools.Commands(s), history.Commands(s)), doctor.New(s))
 	own := command.List{
-		serve.New(s), connect.New(s, page.Running), keys.New(s), policies.New(s), approvals.New(s), audit.New(s), page.NewCommand(s),
+		serve.New(s), connect.New(s, page.Running), keys.New(s), policies.New(s), approvals.New(s), audit.New(s),
+		page.NewCommand(s),
 		op.New(s),
 	}
 	return command.Commands{Session: session.Add, MCP: mcp, Own: own}
