@@ -168,6 +168,9 @@ func TestEveryClient(t *testing.T) {
 				t.Fatal(err, said)
 			}
 			after := read(t, path)
+			if said, err := p.run(append(args, "--yes")...); err != nil || read(t, path) != after {
+				t.Errorf("connected twice: %v, %s", err, said)
+			}
 			rows, before := rowsOf(t, path, after), rowsOf(t, path, string(f.Data))
 			got, _ := rows["indus"].(map[string]any)
 			want, _ := rows["documented"].(map[string]any)
@@ -211,6 +214,49 @@ func TestEveryClient(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]bool{"indus-agents": true, "indusagi": true}, left); diff != "" {
 		t.Errorf("clients without a file here: -want +got:\n%s", diff)
+	}
+}
+
+// TestEveryClientWithoutAFile connects each client that has no file yet, by a command, a URL and a key. The file has the
+// one entry, a second connection changes nothing, and the undo removes the file.
+func TestEveryClientWithoutAFile(t *testing.T) {
+	const url = "https://example.com/mcp"
+	for _, f := range documented(t) {
+		client, path, _ := strings.Cut(f.Name, "/")
+		for form, flags := range map[string][]string{
+			"serve": {"--stdio"}, url: {"--url", url}, "Bearer indus_": {"--url", url, "--key"},
+		} {
+			isProject := strings.HasPrefix(path, "project/")
+			if client == "claude-desktop" && form != "serve" || isProject && form == "Bearer indus_" {
+				continue
+			}
+			t.Run(client+" "+strings.Join(flags, " "), func(t *testing.T) {
+				p := newPlace(t)
+				inProject, files := mcpconfig.Client{Name: client}.SplitFiles(nil)
+				var project []string
+				if isProject {
+					project, files = []string{"--project"}, inProject
+				}
+				path := files[0]
+				args := append(append([]string{client, "--yes"}, flags...), project...)
+				if said, err := p.run(args...); err != nil {
+					t.Fatal(err, said)
+				}
+				after := read(t, path)
+				if rows := rowsOf(t, path, after); len(rows) != 1 || rows["indus"] == nil || !strings.Contains(after, form) {
+					t.Errorf("the file is\n%s", after)
+				}
+				if said, err := p.run(args...); err != nil || read(t, path) != after {
+					t.Errorf("connected twice: %v, %s", err, said)
+				}
+				if said, err := p.run(append([]string{client, "--revert", "--yes"}, project...)...); err != nil {
+					t.Fatal(err, said)
+				}
+				if _, err := os.Stat(path); !os.IsNotExist(err) {
+					t.Errorf("the file is not removed: %v", err)
+				}
+			})
+		}
 	}
 }
 
