@@ -114,7 +114,7 @@ var layers = []layer{
 		"internal/filelock", "internal/proc", "internal/secret", "internal/text", "mcpconfig/internal/edit",
 		"mcpconfig/internal/tree", "mcpconfig/internal/foreign"},
 		"a configuration lists connections, and opens none"},
-	{"audit", []string{"internal/chain", "internal/filelock", "internal/text", "internal/wire"},
+	{"audit", []string{"internal/chain", "internal/filelock", "internal/text", "internal/watch", "internal/wire"},
 		"records of requests: no idea of MCP, nor of the decision"},
 	{"ledger", []string{"interop", "toolbox", "schema", "internal/atomicfile", "internal/chain", "internal/text",
 		"internal/wire", "internal/filelock"}, "the ledger knows servers and their tools, and neither configuration files nor clients"},

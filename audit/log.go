@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/oklog/ulid/v2"
 )
 
@@ -47,9 +48,10 @@ var ErrClosed = errors.New("audit: the log is closed")
 
 // Log appends records to a file. Any goroutine may call its methods.
 type Log struct {
-	options Options
-	logger  *slog.Logger
-	failed  atomic.Bool // the last write failed
+	options  Options
+	logger   *slog.Logger
+	failed   atomic.Bool // the last write failed
+	watchers watch.List
 
 	// writing orders the writes. A goroutine that holds it may take mu, and not the other way round.
 	writing sync.Mutex
@@ -128,7 +130,13 @@ func (l *Log) note(r Record) {
 // Append writes a record and sets its ID, At, Seq, Previous and Hash. When it returns nil, the record survives the end
 // of the process. Call it before the request is answered. With [Continue], it also returns nil if the record could not
 // be written.
-func (l *Log) Append(r *Record) error { return l.append(r) }
+func (l *Log) Append(r *Record) error {
+	defer l.watchers.Notify()
+	return l.append(r)
+}
+
+// Watch calls changed after each Append, until stop has returned. changed must not block.
+func (l *Log) Watch(changed func()) (stop func()) { return l.watchers.Watch(changed) }
 
 // Ready reports whether the next record can probably be written. It returns nil, at no cost, unless the last Append
 // failed. In that case it tries to write again. With [Continue] it always returns nil. Call it before a request is

@@ -33,6 +33,9 @@ const (
 	maxReportLines = 100
 )
 
+// maxLiveSearch bounds the records that are read for a table that is shown again after each new record.
+const maxLiveSearch = 10_000
+
 // searchWait bounds a search. The next search goes on at the same place.
 var searchWait = 2 * time.Second
 
@@ -53,6 +56,7 @@ type auditData struct {
 
 	rows []audit.Record
 	form auditForm
+	live bool // the newest records are shown, and are found fast
 }
 
 // auditForm holds the fields of the search.
@@ -102,10 +106,11 @@ func (d *auditData) search(ctx context.Context, path string, filter *audit.Filte
 	bounded, cancel := context.WithTimeout(ctx, searchWait)
 	defer cancel()
 	text := []byte(strings.ToLower(d.form.Text))
-	last := filter.Before
+	last, searched := filter.Before, 0
 	all := &audit.Filter{Before: filter.Before}
 	damaged, err := audit.ReadBack(bounded, path, all, func(r *audit.Record) error {
 		last = r.Seq
+		searched++
 		switch {
 		case !filter.Since.IsZero() && r.At.Before(filter.Since.Add(-lateRecords)):
 			last = 0
@@ -121,6 +126,7 @@ func (d *auditData) search(ctx context.Context, path string, filter *audit.Filte
 		return nil
 	})
 	d.Damaged = damaged
+	d.live = filter.Before == 0 && searched <= maxLiveSearch
 	switch {
 	case err == nil:
 		return nil

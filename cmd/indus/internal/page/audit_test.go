@@ -1,11 +1,14 @@
 package page_test
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -225,4 +228,51 @@ permit(principal, action, resource);`})
 	b := d.browse()
 	wants(t, b.open("/audit"), `\u{202e}`, `\u{1b}`, "&lt;script&gt;alert(1)")
 	b.open("/audit?text=%3Cscript%3Ealert(1)%3C/script%3E&tool=%22%3E%3Cimg%20src=x%3E&before=%3Cimg%3E")
+}
+
+// A tab gets an event for each new record, and for each new policy. Pages of older records, which do not change, and an
+// explanation, which is the answer to a form, are not live.
+func TestPolicyAndAuditAreLive(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, deskOptions{
+		audit: true, policy: "permit(principal, action, resource);",
+		servers: map[string]*mcp.Server{"s": newEcho(oneTool()).Server},
+	})
+	b := d.browse()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, d.web.URL+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := b.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	lines := bufio.NewScanner(res.Body)
+	await := func(topic string) {
+		t.Helper()
+		for lines.Scan() {
+			data, isData := strings.CutPrefix(lines.Text(), "data: ")
+			if isData && slices.Contains(strings.Fields(data), topic) {
+				return
+			}
+		}
+		t.Fatal("no event", topic, lines.Err())
+	}
+	lines.Scan() // the stream is open
+	d.call("", "s__read", nil)
+	await("audit")
+	d.gateway.PolicyChanged()
+	await("policy")
+	wants(t, b.open("/audit"), `data-live="audit"`)
+	wants(t, b.open("/policy"), `id="policy-rules" data-live="policy"`)
+	for _, text := range []string{
+		b.open("/audit?before=2"), b.submit("/policy/explain", "item", "s/read", "action", "call", "as", "local"),
+	} {
+		if strings.Contains(text, "data-live") {
+			t.Error(text)
+		}
+	}
 }

@@ -26,6 +26,8 @@ const (
 	topicCalls     = "calls"
 	topicApprovals = "approvals"
 	topicTools     = "tools"
+	topicPolicy    = "policy"
+	topicAudit     = "audit"
 )
 
 // changes counts the open streams.
@@ -93,6 +95,10 @@ func (s *Site) watch(p *pending) (stop func()) {
 	}
 	if a := s.Control.Activity; a != nil {
 		stops = append(stops, a.Watch(func() { p.add(topicCalls) }))
+	}
+	stops = append(stops, s.Gateway.WatchPolicy(func() { p.add(topicPolicy) }))
+	if log := s.Control.Audit; log != nil {
+		stops = append(stops, log.Watch(func() { p.add(topicAudit) }))
 	}
 	return func() {
 		for _, stop := range stops {

@@ -41,7 +41,7 @@ func overviewPage(o *overview) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</code>: see <a href=\"/connect\">how</a>.</p><ul class=\"tiles\" id=\"overview-tiles\" data-live=\"servers approvals tools\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "</code>: see <a href=\"/connect\">how</a>.</p><ul class=\"tiles\" id=\"overview-tiles\" data-live=\"servers approvals tools calls policy\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

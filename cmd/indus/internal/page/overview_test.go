@@ -40,7 +40,7 @@ func TestOverview(t *testing.T) {
 	}
 	b := d.browse()
 	wants(t, b.open("/"), "1 of 2", "ready, 2 tools, 1 down", "3 rules", "enforced", "requests are recorded",
-		`href="/approvals"`, `href="/audit"`, `data-live="servers approvals tools"`)
+		`href="/approvals"`, `href="/audit"`, `data-live="servers approvals tools calls policy"`)
 
 	waitingID(t, d.call("", "s__merge", nil))
 	e.list(&mcp.Tool{Name: "two", Description: "changed"})
