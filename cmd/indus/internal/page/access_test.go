@@ -276,17 +276,24 @@ func TestMCPClientsFindNothing(t *testing.T) {
 	}
 }
 
-// TestStreamsAreBoundedAndEnd opens as many streams as there may be, and one more.
+// TestStreamsAreBoundedAndEnd opens as many streams as a visitor may have, and one more. Other visitors have their own.
 func TestStreamsAreBoundedAndEnd(t *testing.T) {
-	s := serving{}.start(t)
+	s := serving{keys: true}.start(t)
 	b := s.operator(t)
+	token, _, err := s.keys.Add(t.Context(), identity.Key{Name: "alice", Groups: []string{identity.AdminGroup}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var open []*http.Response
-	for range page.MaxStreams {
+	for i := range page.MaxStreams + 1 {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/events", nil)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if i == page.MaxStreams {
+			r.Header.Set("Authorization", "Bearer "+token)
 		}
 		res, err := b.web.Do(r)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxStreams bounds the open streams of /events. Each browser tab has one.
+	// maxStreams bounds the open streams of /events of a visitor. Each browser tab has one.
 	maxStreams = 50
 	// eventTick is the shortest time between two events of a stream.
 	eventTick = time.Second
@@ -30,26 +30,28 @@ const (
 	topicAudit     = "audit"
 )
 
-// changes counts the open streams.
+// changes counts the open streams of each visitor, so that none takes the streams of another.
 type changes struct {
 	mu      sync.Mutex
-	streams int
+	streams map[string]int // by principal
 }
 
-func (c *changes) add() bool {
+func (c *changes) add(principal string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.streams >= maxStreams {
+	if c.streams[principal] >= maxStreams {
 		return false
 	}
-	c.streams++
+	c.streams[principal]++
 	return true
 }
 
-func (c *changes) remove() {
+func (c *changes) remove(principal string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.streams--
+	if c.streams[principal]--; c.streams[principal] == 0 {
+		delete(c.streams, principal)
+	}
 }
 
 // pending collects topics until a stream sends them.
@@ -109,11 +111,12 @@ func (s *Site) watch(p *pending) (stop func()) {
 
 // serveEvents sends the names of the topics that change: server-sent events, whose data are topics in a line.
 func (s *Site) serveEvents(w http.ResponseWriter, v *visit) {
-	if !s.changes.add() {
+	principal := v.visitor.principal()
+	if !s.changes.add(principal) {
 		http.Error(w, "too many pages are open", http.StatusServiceUnavailable)
 		return
 	}
-	defer s.changes.remove()
+	defer s.changes.remove(principal)
 	p := &pending{topics: map[string]bool{}, wake: make(chan struct{}, 1)}
 	defer s.watch(p)()
 	w.Header().Set("Content-Type", "text/event-stream")

@@ -86,7 +86,7 @@ type Site struct {
 
 // New returns the page of a gateway. The caller closes it before the gateway.
 func New(o Options) *Site {
-	s := &Site{Options: o}
+	s := &Site{Options: o, changes: changes{streams: map[string]int{}}}
 	s.ctx, s.close = context.WithCancel(context.Background())
 	s.access.open()
 	return s
