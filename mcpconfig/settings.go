@@ -7,8 +7,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// A setting is a member beside the rows: "auth", "policy", "audit", "approvals", "cluster" and "registries". One file has
-// it.
+// A setting is a member beside the rows: "auth", "policy", "audit", "approvals", "cluster" and "registries". It is in
+// one file.
 
 // serveSetting is a setting as one file has it.
 type serveSetting interface {

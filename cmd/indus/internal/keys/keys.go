@@ -34,7 +34,7 @@ const keyHelp = `Manage API keys for clients of "indus serve --auth keys", on th
 A client sends its key as a bearer token, as indus_ID.SECRET; only the SHA-256 of
 the secret is kept, in a file that you alone can read. A key that is removed, or has
 expired, is refused from the next request on. With a "cluster" in the configuration,
-the keys are those of all its replicas.
+all its replicas have these keys.
 
 A session:
   $ indus key add --principal alice --view github --expires 90d

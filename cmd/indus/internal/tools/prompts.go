@@ -15,7 +15,7 @@ import (
 )
 
 const promptsHelp = `List the prompts of every configured server, or of some: the name by which "indus mcp
-prompt" takes each, its arguments (a "?" marks what may be left out) and what it does.
+prompt" takes each, its arguments ("?" marks optional ones) and its description.
 
 A session:
   $ indus mcp prompts --mcp servers.json

@@ -17,8 +17,8 @@ import (
 )
 
 const resourcesHelp = `List the resources of every configured server, or of some: the URI by which "indus mcp
-read" takes each, its type and what it is. What has {…} in it is a template, whose
-variables "indus mcp complete" may know values for.
+read" takes each, its type and its description. A URI with {…} is a template; "indus
+mcp complete" may know values for its variables.
 
 A session:
   $ indus mcp resources --mcp servers.json
