@@ -73,11 +73,8 @@ func (x *exchange) claim(it *item) *entry {
 	} else {
 		e.Target = it.Name
 	}
-	isFurther := len(x.more) > 0
 	x.mu.Unlock()
-	if isFurther {
-		x.view.gateway.opts.Control.Activity.changed()
-	}
+	x.view.gateway.opts.Control.Activity.changed() // its name is known now
 	if it.arguments != nil && x.view.gateway.opts.Control.Audit != nil {
 		sum := sha256.Sum256(it.arguments)
 		const kind = "sha256:"
