@@ -43,7 +43,7 @@ func PlaceName(path string) string {
 	return show.Cut(show.Escaped(path), maxPath)
 }
 
-// ChangeLines returns a line for each changed place, as "indus mcp changes" prints it.
+// ChangeLines returns a line for each changed place, as "indus mcp log" prints it.
 func ChangeLines(fields []ledger.Field) string {
 	if len(fields) == 0 {
 		return "  " + ChangedPlaces(fields) + "\n"
