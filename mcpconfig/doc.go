@@ -132,6 +132,7 @@
 //	      "resources": ["git__file:///docs/*"],  // server__URI
 //	      "mode": "gateway",                     // four tools instead of all; or "all"
 //	      "profile": "openai",                   // schemas as its models take them
+//	      "publish": true,                       // in the registry of indus serve
 //	    },
 //	  },
 //	  "auth": {                                  // how clients of indus serve say who they are

@@ -144,6 +144,9 @@ func render(t *testing.T, c *mcpconfig.Config, err error) string {
 			profile = v.Profile.Name()
 		}
 		fmt.Fprintf(&b, "\n%s:%d view %s %q %q %q %q %s %s\n", v.File, v.Line, v.Name, v.Servers, v.Tools, v.Prompts, v.Resources, v.Mode, profile)
+		if v.Publish {
+			b.WriteString("published\n")
+		}
 	}
 	if len(c.Notes) > 0 {
 		b.WriteString("\n")

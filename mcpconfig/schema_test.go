@@ -298,7 +298,7 @@ func TestTheDocumentedFileIsRight(t *testing.T) {
 	}
 	text = "{\n" + strings.ReplaceAll(text, "//\t", "") + "}"
 	c := readDry(t, t.TempDir(), strings.NewReplacer("${GITHUB_TOKEN}", "${TOKEN}", "${SECRET}", "${TOKEN}").Replace(text))
-	if got := states(c); got != "github active\nremote disabled\nenterprise active\ninside active" || len(c.Notes) != 7 { // about remote, "auth", "policy", "policyMode", "audit", "approvals", "cluster"
+	if got := states(c); got != "github active\nremote disabled\nenterprise active\ninside active" || len(c.Notes) != 8 { // about remote, "publish", "auth", "policy", "policyMode", "audit", "approvals", "cluster"
 		t.Errorf("%s\n%v", got, c.Notes)
 	}
 	plain, err := hujson.Standardize([]byte(text))

@@ -27,6 +27,9 @@ type View struct {
 	Mode string
 	// Profile shapes the schemas of the tools. If it is nil, they are as their servers wrote them.
 	Profile *schema.Profile
+	// Publish is set if indus serve publishes the view in its registry and with a server card. A project's file that was
+	// only discovered cannot set it.
+	Publish bool
 	// File and Line are the position at which the view begins.
 	File string
 	Line int
@@ -81,7 +84,9 @@ func (f *configFile) view(name string, m *hujson.ObjectMember) {
 		member{"profile", func(field string, v *hujson.Value) {
 			out.Profile = schema.ProfileNamed(r.oneOf(profileNames()...)(field, v))
 		}},
+		member{"publish", storeIn(&out.Publish, r.boolean)},
 	)
+	out.Publish = out.Publish && f.maySet(m, `"publish" is not heeded: a project's file does not publish a view`)
 	out.unreadable = r.State == Skipped
 	f.views = append(f.views, out)
 }

@@ -47,6 +47,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"tell":      plain(1, "tell COMMAND                    give them all a command", tell),
 		"peer":      plain(2, "peer VAR http|sse|fixture [FLAG]...  start an HTTP server, VAR is its URL", peer),
 		"registry":  plain(2, "registry VAR FILE               serve the entries of a file, VAR is the registry's URL", startRegistry),
+		"fetched":   plain(3, "fetched URL STATUS FILE         get a public document; lists of a registry follow their schema", fetched),
 		"occupy":    plain(1, "occupy VAR                      listen on a port, VAR is its HOST:PORT", occupy),
 		"inspector": plain(1, "inspector [ARG]...              run the Inspector's command line", inspector),
 		"listed": plain(3,

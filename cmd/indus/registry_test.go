@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/indusagi/indus/schema/validate"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -99,4 +101,25 @@ func listEntries(w http.ResponseWriter, r *http.Request, entries []registryEntry
 		answer["metadata"] = map[string]any{"nextCursor": strconv.Itoa(end)}
 	}
 	_ = json.NewEncoder(w).Encode(answer)
+}
+
+// fetched gets a document without credentials. It checks a list of servers against the API's OpenAPI description.
+func fetched(ts *testscript.TestScript, _ *scene, args []string) {
+	response, err := http.Get(args[0])
+	ts.Check(err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), body, 0o600))
+	if strconv.Itoa(response.StatusCode) != args[1] {
+		ts.Fatalf("HTTP %d, want %s: %s", response.StatusCode, args[1], body)
+	}
+	if !strings.HasSuffix(args[0], "/v0.1/servers") || args[1] != "200" {
+		return
+	}
+	description, err := os.ReadFile("../../internal/registry/testdata/openapi.json")
+	ts.Check(err)
+	v, err := validate.New(description)
+	ts.Check(err)
+	ts.Check(v.Validate(body))
 }

@@ -8,7 +8,9 @@
 // runs a known launcher with one exact package. Arguments of the entry follow the package, where the launcher does not
 // read them as its own options. Nothing of an entry can become a variable of the configuration.
 //
+// A [Site] is the other side: the registry and the server cards of a gateway's own views.
+//
 // # Concurrency
 //
-// A [Client] may be used from many goroutines. All other values are plain data.
+// A [Client] and a [Site] may be used from many goroutines. All other values are plain data.
 package registry

@@ -212,15 +212,23 @@ func (f *frontGuard) hosts(loopback bool) []string {
 // site returns the web pages where callers sign in to servers, or nil. It is nil if every client is the local user,
 // whose browser runs on this machine. It is also nil if the address for browsers is unknown.
 func (f *frontGuard) site(t *clientTransport) *oauth.Site {
-	at := t.local
-	if t.remoteAddr != "" {
-		at = ""
-	}
-	if !f.requiresAuth() || f.initial.URL == "" && at == "" {
+	at := f.address(t)
+	if !f.requiresAuth() || at == "" {
 		return nil
 	}
-	return &oauth.Site{URL: cmp.Or(f.initial.URL, at), Proof: f.proof}
+	return &oauth.Site{URL: at, Proof: f.proof}
 }
+
+// address returns the scheme and host for browsers and clients, or "" if it is unknown.
+func (f *frontGuard) address(t *clientTransport) string {
+	if t.remoteAddr != "" {
+		return f.initial.URL
+	}
+	return cmp.Or(f.initial.URL, t.local)
+}
+
+// needsToken reports whether clients must be given a key or token, because they cannot obtain one themselves.
+func (f *frontGuard) needsToken() bool { return f.requiresAuth() && len(issuersOf(&f.initial)) == 0 }
 
 // proof returns a check that a browser's user is the caller: the user types the caller's key or plain token. Callers
 // with a token of an authorization server have no text to type, so proof returns nil for them.
@@ -247,7 +255,7 @@ func (f *frontGuard) connectCommand(t *clientTransport) string {
 	if at := cmp.Or(f.initial.URL, t.local); at != "http://"+defaultAddr {
 		line += " --url " + at + "/mcp"
 	}
-	switch needsToken := f.requiresAuth() && len(issuersOf(&f.initial)) == 0; {
+	switch needsToken := f.needsToken(); {
 	case needsToken && slices.Contains(f.initial.Methods, authKeys):
 		line += " --key"
 	case needsToken:

@@ -46,6 +46,7 @@ type follower struct {
 	hangup  <-chan os.Signal // triggers a reload
 	leave   func()           // called when the terminal is gone
 	control *control
+	public  *publisher
 
 	served       *mcpconfig.Config                // the configuration that is served
 	shown        atomic.Pointer[mcpconfig.Config] // the same, for other goroutines
@@ -314,6 +315,7 @@ func (w *follower) apply(c *mcpconfig.Config, requested bool) {
 	w.signIns.Hide(c.Servers()...)
 	w.shown.Store(c)                                // before the events of the servers, by which the page is read again
 	w.gateway.Reload(c.Servers(), w.flags.views(c)) // also if only their order changed
+	w.public.publish(c)
 	w.local.withdraw(c)
 	reported := w.reportNotes(c)
 	switch {

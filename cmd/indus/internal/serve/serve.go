@@ -345,6 +345,11 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	if front != nil {
 		options.Host.Authenticate, options.WellKnown = front.authenticate, http.HandlerFunc(front.wellKnown)
 	}
+	public := f.newPublisher(front, clients, s)
+	public.publish(c)
+	if public != nil {
+		options.Documents = public.handler
+	}
 	if f.rate > 0 {
 		options.Host.Rates = host.NewRates(f.rate, 0)
 	}
@@ -380,7 +385,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	defer g.Close()
 	follow := &follower{
 		flags: f, s: s, gateway: g, local: local, front: front, signIns: signIns, keys: keys, hangup: hangup, leave: leave,
-		control: rules,
+		control: rules, public: public,
 	}
 	follow.begin(c, began)
 	if hasPage {
