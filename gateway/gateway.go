@@ -17,7 +17,6 @@ import (
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/sealed"
-	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/replica"
@@ -100,7 +99,6 @@ type Gateway struct {
 	ctx       context.Context // ends with the gateway
 	cancel    context.CancelFunc
 	running   sync.WaitGroup
-	onPolicy  watch.List
 	direct    sync.WaitGroup // calls of Call; none is added once closed is set
 	unwatch   func()         // stops watching the events of the fleet
 

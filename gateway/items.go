@@ -257,8 +257,4 @@ func (g *Gateway) PolicyChanged() {
 			list.Notify()
 		}
 	}
-	g.onPolicy.Notify()
 }
-
-// WatchPolicy calls changed at each PolicyChanged, until stop has returned.
-func (g *Gateway) WatchPolicy(changed func()) (stop func()) { return g.onPolicy.Watch(changed) }

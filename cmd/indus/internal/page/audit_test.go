@@ -264,7 +264,7 @@ func TestPolicyAndAuditAreLive(t *testing.T) {
 	lines.Scan() // the stream is open
 	d.call("", "s__read", nil)
 	await("audit")
-	d.gateway.PolicyChanged()
+	d.onPolicy.Notify()
 	await("policy")
 	wants(t, b.open("/audit"), `data-live="audit"`)
 	wants(t, b.open("/policy"), `id="policy-rules" data-live="policy"`)

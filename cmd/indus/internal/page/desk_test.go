@@ -22,6 +22,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/identity"
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
@@ -75,6 +76,9 @@ type desk struct {
 	keys    *identity.Keys
 	log     *ledger.File
 	tokens  *signin.Tokens
+
+	onPolicy      watch.List
+	policyProblem error
 }
 
 func newDesk(t *testing.T, o deskOptions) *desk {
@@ -149,6 +153,8 @@ func newDesk(t *testing.T, o deskOptions) *desk {
 		Guard:  func() *identity.Guard { return guard },
 		Ledger: func(context.Context) ledger.Log { return d.log }, SignIns: d.tokens, Address: d.web.URL, Streams: s,
 	}
+	po.PolicyProblem = func() error { return d.policyProblem }
+	po.WatchPolicy = d.onPolicy.Watch
 	po.Keys = func() *identity.Keys { return d.keys }
 	if o.sealed {
 		po.Ledger = func(context.Context) ledger.Log { return nil }

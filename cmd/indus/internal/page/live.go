@@ -98,7 +98,7 @@ func (s *Site) watch(p *pending) (stop func()) {
 	if a := s.Control.Activity; a != nil {
 		stops = append(stops, a.Watch(func() { p.add(topicCalls) }))
 	}
-	stops = append(stops, s.Gateway.WatchPolicy(func() { p.add(topicPolicy) }))
+	stops = append(stops, s.WatchPolicy(func() { p.add(topicPolicy) }))
 	if log := s.Control.Audit; log != nil {
 		stops = append(stops, log.Watch(func() { p.add(topicAudit) }))
 	}

@@ -64,6 +64,10 @@ type Options struct {
 	Keys func() *identity.Keys
 	// Ledger waits until the ledger is read, and returns it. It returns nil if none is kept.
 	Ledger func(context.Context) ledger.Log
+	// PolicyProblem returns the reason why the policy cannot be used as it is now, or nil.
+	PolicyProblem func() error
+	// WatchPolicy calls changed when the policy or its problem has changed, until stop has returned.
+	WatchPolicy func(changed func()) (stop func())
 	// AuditPath is the file of the audit. It is "" if requests are not recorded.
 	AuditPath string
 	SignIns   *signin.Tokens

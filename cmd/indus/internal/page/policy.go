@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -42,7 +41,7 @@ type policyData struct {
 	pagination
 	Findings     []policy.Finding `json:"findings"`
 	MoreFindings int              `json:"moreFindings,omitempty"`
-	// Problem is the reason why the files cannot be used as they are now. The rules are those that were loaded before.
+	// Problem is the reason why the policy cannot be used as it is now. The rules are those that were loaded before.
 	Problem string `json:"problem,omitempty"`
 	// Explanation is the answer to the action "explain".
 	Explanation *explanation `json:"explanation,omitempty"`
@@ -73,30 +72,14 @@ type policyChecks struct {
 	findings []policy.Finding
 }
 
-// check returns the findings about a policy, and the reason why its files cannot be used as they are now.
-func (c *policyChecks) check(set *policy.Set) ([]policy.Finding, string) {
+// check returns the findings about a policy.
+func (c *policyChecks) check(set *policy.Set) []policy.Finding {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.set != set {
 		c.set, c.findings = set, set.Check()
 	}
-	return c.findings, reloadProblem(set)
-}
-
-// reloadProblem returns the reason why the files of a policy cannot be used as they are now, or "".
-func reloadProblem(set *policy.Set) string {
-	files := set.Files()
-	if len(files) == 0 {
-		return ""
-	}
-	path := files[0]
-	if len(files) > 1 {
-		path = filepath.Dir(path)
-	}
-	if _, err := policy.Load(path); err != nil {
-		return err.Error()
-	}
-	return ""
+	return c.findings
 }
 
 // currentPolicy returns the policy that decides now, or nil, and its mode.
@@ -118,14 +101,17 @@ func (v *visit) policyData() *policyData {
 	set, mode := v.site.currentPolicy()
 	d := &policyData{Mode: mode, Files: []string{}, Rules: []policy.Text{}, Findings: []policy.Finding{}}
 	d.form = v.explainForm()
+	if err := v.site.PolicyProblem(); err != nil {
+		d.Problem = err.Error()
+	}
 	if set == nil {
 		return d
 	}
 	d.Version, d.Files = set.Version(), set.Files()
 	d.Rules, d.pagination = paginate(v, set.Rules(), maxRulesShown)
-	findings, fault := v.site.policyChecks.check(set)
+	findings := v.site.policyChecks.check(set)
 	d.MoreFindings = max(0, len(findings)-maxFindingsShown)
-	d.Findings, d.Problem = append(d.Findings, findings[:len(findings)-d.MoreFindings]...), fault
+	d.Findings = append(d.Findings, findings[:len(findings)-d.MoreFindings]...)
 	return d
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/policy"
 )
@@ -27,6 +28,25 @@ type control struct {
 	endWebhook func() // ends the webhook of approvals; nil: there is none
 
 	files followedFiles // of the policy
+
+	problem atomic.Pointer[error] // why the policy cannot be used as it is now; nil: it can
+	changed watch.List            // of the policy, its mode or the problem
+}
+
+// setProblem stores the result of the last attempt to read the policy, and notifies the page.
+func (k *control) setProblem(err error) {
+	if k.problem.Store(nil); err != nil {
+		k.problem.Store(&err)
+	}
+	k.changed.Notify()
+}
+
+// policyProblem returns the reason why the policy cannot be used as it is now, or nil.
+func (k *control) policyProblem() error {
+	if err := k.problem.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // servedPolicy is a policy and its mode.
@@ -171,9 +191,14 @@ func (k *control) openPolicy(p *mcpconfig.Policy) error {
 // follow applies a policy that the configuration names now. A policy that cannot be used changes nothing.
 func (k *control) follow(before, now *mcpconfig.Policy, g *gateway.Gateway, s show.Streams) error {
 	if before.Equal(now) {
+		if k.policyProblem() != nil { // perhaps of another policy, which the configuration named meanwhile
+			k.reload(g, s)
+		}
 		return nil
 	}
-	if err := k.openPolicy(now); err != nil {
+	err := k.openPolicy(now)
+	k.setProblem(err)
+	if err != nil {
 		return err
 	}
 	s.Reportf("the policy has changed: %s", k.describe())
@@ -210,11 +235,13 @@ func (k *control) tick(g *gateway.Gateway, s show.Streams) (soon bool) {
 func (k *control) reload(g *gateway.Gateway, s show.Streams) {
 	p := k.policy.Load()
 	if p == nil {
+		k.setProblem(nil)
 		return
 	}
 	began := time.Now()
 	k.files.setRead(p.Watched(), statFiles(p.Watched()))
 	changed, err := p.Reload()
+	k.setProblem(err)
 	if err != nil {
 		s.Reportf("%v; the policy that was read before goes on", err)
 		return

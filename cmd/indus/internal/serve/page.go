@@ -26,7 +26,8 @@ func (w *follower) openPage(p *servedPage, clients *clientTransport, log *served
 			}
 			return log.log
 		},
-		Keys:    func() *identity.Keys { return w.front.keys(w.shown.Load()) },
+		Keys:          func() *identity.Keys { return w.front.keys(w.shown.Load()) },
+		PolicyProblem: w.control.policyProblem, WatchPolicy: w.control.changed.Watch,
 		SignIns: w.signIns, Address: clients.local, PublicURL: w.front.initial.URL, Streams: w.s,
 	}
 	if a != nil {

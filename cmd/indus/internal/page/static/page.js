@@ -27,6 +27,7 @@ function finder(element) {
 
 // replace puts the new content into a region. The focus, open details and the scrolling of tables stay.
 function replace(region, fresh) {
+  if (!fresh.dataset.live) delete region.dataset.live; // such as a form that has just come
   if (region.innerHTML === fresh.innerHTML) return;
   const focused = region.contains(document.activeElement) ? finder(document.activeElement) : null;
   const open = [...region.querySelectorAll("details[open][id]")].map((d) => d.id);
