@@ -51,7 +51,7 @@ var roomBudget = map[string]int{
 	"approval":  1220,
 	"audit":     1900,
 	"cluster":   2300,
-	"cmd":       32800,
+	"cmd":       32880,
 	"examples":  300,
 	"gateway":   7260,
 	"host":      7600,

@@ -67,7 +67,11 @@ const (
 	maxFields  = 200
 	maxDepth   = 3 // of groups
 	maxChoices = 500
-	maxAbout   = 2000 // bytes
+	maxAbout   = 2000 // bytes of one text
+	maxDigits  = 40   // of a limit of a number
+	// textsOfField is the number of bytes that a field usually has. A field with more counts as several fields, because
+	// all fields of a schema can refer to one large definition.
+	textsOfField = 2000
 	// longText is the length of texts that get several lines.
 	longText = 200
 )
@@ -101,7 +105,7 @@ func (f *Form) fields(s signature.Schema, path string, depth int, left *int) (al
 func (f *Form) field(p signature.Parameter, path string, depth int, left *int) Field {
 	s := only(p.Schema)
 	out := Field{
-		Path: path, Name: p.Name, Required: p.Required, Type: p.Schema.Type(Style), schema: s,
+		Path: path, Name: p.Name, Required: p.Required, Type: p.Schema.Type(formStyle()), schema: s,
 		Title: firstText("title", p.Schema, s), About: firstText("description", p.Schema, s),
 	}
 	out.Kind = kindOfField(s, p.Name)
@@ -133,7 +137,24 @@ func (f *Form) field(p signature.Parameter, path string, depth int, left *int) F
 		}
 		out.Kind, out.Default, out.Example = Group, "", ""
 	}
+	*left -= out.texts() / textsOfField
 	return out
+}
+
+// formStyle is [Style] with short types.
+func formStyle() signature.Style {
+	s := Style
+	s.Bytes = maxAbout
+	return s
+}
+
+// texts returns the bytes of the texts of a field, without the fields of a group.
+func (f *Field) texts() int {
+	all := len(f.Type) + len(f.Title) + len(f.About) + len(f.Default) + len(f.Example)
+	for _, one := range f.Choices {
+		all += len(one)
+	}
+	return all
 }
 
 // isGroup reports whether a schema takes only objects, with properties that no alternative changes.
@@ -240,7 +261,7 @@ func choicesOf(s signature.Schema) (texts []string) {
 		}
 		switch {
 		case v.Is("n"):
-		case v.Is("{["), text == "", slices.Contains(texts, text), len(texts) == maxChoices,
+		case v.Is("{["), text == "", len(text) > maxAbout, slices.Contains(texts, text), len(texts) == maxChoices,
 			strings.ContainsFunc(text, isOdd):
 			return nil
 		default:
@@ -252,7 +273,7 @@ func choicesOf(s signature.Schema) (texts []string) {
 
 func (f *Field) setLimits(s signature.Schema) {
 	number := func(keyword string) string {
-		if v := s.Get(keyword); v.Is("0") {
+		if v := s.Get(keyword); v.Is("0") && len(signature.Raw(v)) <= maxDigits {
 			return string(signature.Raw(v))
 		}
 		return ""

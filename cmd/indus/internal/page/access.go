@@ -25,7 +25,8 @@ const (
 
 // access holds the sessions of visitors.
 type access struct {
-	links links
+	links    links
+	entering sync.Mutex // held while a link is used
 
 	mu       sync.Mutex
 	sessions map[[sha256.Size]byte]*session // by the digest of the cookie
@@ -303,26 +304,41 @@ func cookieName(r *http.Request) string {
 // comes again thus ends the session that it began, unless the session's own browser loads it again.
 func (s *Site) enter(w http.ResponseWriter, r *http.Request) {
 	link := r.URL.Query().Get("link")
-	a := &s.access
-	switch own := a.find(r); {
+	own := s.access.find(r)
+	switch {
 	case r.Method != http.MethodGet:
 		notFound(w)
 	case r.Header.Get("Sec-Fetch-Dest") == "iframe":
 		s.refuse(w, r, errLinkUsed)
 	case !s.isLocal(r):
 		s.refuse(w, r, errNotLocal)
-	case a.links.use(link):
-		s.begin(w, r, &session{link: link})
-		s.record(&audit.Record{Type: "indus.page.enter", Outcome: audit.Allowed, Address: addressOf(r)})
-		writeHTML(w, r, http.StatusOK, entered())
 	case own != nil && own.link == link && link != "":
 		writeHTML(w, r, http.StatusOK, entered())
+	default:
+		if err := s.useLink(w, r, link); err != nil {
+			s.refuse(w, r, err)
+			return
+		}
+		s.record(&audit.Record{Type: "indus.page.enter", Outcome: audit.Allowed, Address: addressOf(r)})
+		writeHTML(w, r, http.StatusOK, entered())
+	}
+}
+
+// useLink begins the session of a link, or ends the session that the link has begun. Of two browsers with the same link
+// at the same time, the second ends the session of the first.
+func (s *Site) useLink(w http.ResponseWriter, r *http.Request, link string) error {
+	a := &s.access
+	a.entering.Lock()
+	defer a.entering.Unlock()
+	switch {
+	case a.links.use(link):
+		s.begin(w, r, &session{link: link})
+		return nil
 	case a.endSession(link):
 		s.Streams.Reportf("the page: a link was used twice: its session has ended, because a stranger may have begun it")
-		s.refuse(w, r, errLinkTwice)
-	default:
-		s.refuse(w, r, errLinkUsed)
+		return errLinkTwice
 	}
+	return errLinkUsed
 }
 
 // signIn shows the form for administrators, and begins their session.

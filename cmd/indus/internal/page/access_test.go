@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -74,6 +75,41 @@ func TestALinkThatComesTwiceEndsItsSession(t *testing.T) {
 	}
 	if status, _ := other.get("/servers"); status != http.StatusOK {
 		t.Error("the session of another link has ended:", status)
+	}
+}
+
+// TestTwoBrowsersUseALinkAtOnce checks that neither keeps a session: one of them is a stranger.
+func TestTwoBrowsersUseALinkAtOnce(t *testing.T) {
+	s := serving{}.start(t)
+	request := func(path string) *http.Request {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, nil)
+		r.RemoteAddr = "127.0.0.1:1"
+		r.Header.Set("Accept", "text/html")
+		return r
+	}
+	for range 3000 {
+		enter := strings.TrimPrefix(s.Link(), s.url)
+		var answers [2]*httptest.ResponseRecorder
+		var done sync.WaitGroup
+		begin := make(chan struct{})
+		for i := range answers {
+			answers[i] = httptest.NewRecorder()
+			done.Go(func() {
+				<-begin
+				s.ServeHTTP(answers[i], request(enter))
+			})
+		}
+		close(begin)
+		done.Wait()
+		for _, answer := range answers {
+			for _, cookie := range answer.Result().Cookies() {
+				r, shown := request("/policy"), httptest.NewRecorder()
+				r.AddCookie(cookie)
+				if s.ServeHTTP(shown, r); shown.Code != http.StatusForbidden {
+					t.Fatal("the session of a link that two browsers used goes on")
+				}
+			}
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package page
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/a-h/templ"
@@ -21,6 +22,18 @@ func paginate[T any](v *visit, all []T, size int) ([]T, pagination) {
 	p.Page = min(max(1, n), p.Pages)
 	begin := min((p.Page-1)*size, len(all))
 	return all[begin:min(begin+size, len(all))], p
+}
+
+// maxOffered bounds a list of choices.
+const maxOffered = 1000
+
+// offered returns the choices of a list: the first ones, and the chosen one, unless it is the zero value.
+func offered[T comparable](all []T, chosen T) []T {
+	all = all[:min(len(all), maxOffered):min(len(all), maxOffered)]
+	if zero := *new(T); chosen != zero && !slices.Contains(all, chosen) {
+		all = append(all, chosen)
+	}
+	return all
 }
 
 // withQuery returns the address of the section with the query of the request, but another value of one field.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 
@@ -20,9 +19,8 @@ var policySection = section{
 }
 
 const (
-	maxRulesShown    = 50   // on a page
-	maxFindingsShown = 100  // of all rules
-	maxItemsOffered  = 1000 // tools in the list of the form
+	maxRulesShown    = 50  // on a page
+	maxFindingsShown = 100 // of all rules
 )
 
 // The modes of a policy.
@@ -130,11 +128,8 @@ func (v *visit) explainForm() explainForm {
 	for _, view := range v.site.Config().Views {
 		f.views = append(f.views, "@"+view.Name)
 	}
-	if f.view != "" && !slices.Contains(f.views, f.view) {
-		f.views = append(f.views, f.view)
-	}
 	for _, d := range attached.Snapshot("").Tools {
-		if len(f.items) == maxItemsOffered {
+		if len(f.items) == maxOffered {
 			break
 		}
 		f.items = append(f.items, d.Server+"/"+d.Tool)

@@ -129,6 +129,15 @@ func readTry(v *visit) (*tryPage, error) {
 	return p, nil
 }
 
+// offered returns the servers of the list of choices.
+func (p *tryPage) offered() []tryServer {
+	i := slices.IndexFunc(p.Servers, func(s tryServer) bool { return s.Name == p.Server })
+	if i < 0 {
+		return offered(p.Servers, tryServer{})
+	}
+	return offered(p.Servers, p.Servers[i])
+}
+
 // tryOne returns the page of one tool.
 func tryOne(v *visit, name string) (*tryPage, error) {
 	all := v.site.Gateway.Tools(v.visitor.id, v.caller()).Tools
