@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/filelock"
 	"github.com/indusagi/indus/internal/sealed"
@@ -33,6 +34,8 @@ type FileStoreOptions struct {
 	// NoKeychain prevents the use of the system's keychain. If it is false, a new key is kept there if
 	// there is a keychain.
 	NoKeychain bool
+	// Shared has the values instead of the file, if it is set. Then the path is only for messages, and Key is needed.
+	Shared *Shared
 
 	keychain *keychain // for tests
 }
@@ -50,15 +53,24 @@ type FileStore struct {
 	path string
 	opts FileStoreOptions
 	file statefile.File[*fileContent]
+	ctx  context.Context // ends at Close
+	stop context.CancelFunc
+
+	mu     sync.Mutex
+	leases map[Key]*cluster.Lease // of the locks that are held; only with Shared
 }
 
 var _ Store = (*FileStore)(nil)
 
 // NewFileStore returns the store at a path. A missing directory is made later. Nothing is read yet.
 func NewFileStore(path string, opts *FileStoreOptions) *FileStore {
-	s := &FileStore{path: path}
+	s := &FileStore{path: path, leases: map[Key]*cluster.Lease{}}
+	s.ctx, s.stop = context.WithCancel(context.Background())
 	if opts != nil {
 		s.opts = *opts
+	}
+	if s.opts.Shared != nil {
+		s.file.Shared = s.opts.Shared.Document
 	}
 	if s.opts.keychain == nil {
 		s.opts.keychain = systemKeychain()
@@ -124,6 +136,9 @@ func (c *fileContent) sortedKeys() (keys []Key) {
 
 // Put implements [Store].
 func (s *FileStore) Put(ctx context.Context, k Key, value []byte) error {
+	if s.opts.Shared != nil {
+		return s.putShared(ctx, k, value)
+	}
 	return s.change(ctx, func(entries map[Key][]byte) (bool, error) { return true, put(entries, k, value) })
 }
 
@@ -136,18 +151,22 @@ func (s *FileStore) Delete(ctx context.Context, k Key) error {
 	})
 }
 
-// Lock implements [Store], with a file for each held key, in a directory beside the store.
+// Lock implements [Store], with a file for each held key, in a directory beside the store, or with leases.
 func (s *FileStore) Lock(ctx context.Context, k Key) (func(), error) {
-	dir := s.path + ".locks"
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
 	parts := k.parts()
 	if k.Account == "" {
 		parts = parts[:4] // the same name as before accounts existed
 	}
 	sum := sha256.Sum256([]byte(strings.Trim(fmt.Sprintf("%q", parts), "[]")))
-	unlock, err := filelock.LockTemporary(ctx, filepath.Join(dir, hex.EncodeToString(sum[:16])))
+	name := hex.EncodeToString(sum[:16])
+	if s.opts.Shared != nil {
+		return s.lockShared(ctx, k, name)
+	}
+	dir := s.path + ".locks"
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	unlock, err := filelock.LockTemporary(ctx, filepath.Join(dir, name))
 	if err != nil {
 		return nil, err
 	}
@@ -208,6 +227,9 @@ func (s *FileStore) open(c *fileContent, text string) error {
 
 // unusable returns the error of a file that is left as it is.
 func (s *FileStore) unusable(reason string) error {
+	if s.opts.Shared != nil {
+		return fmt.Errorf("%s: %s: set INDUS_STORE_KEY to the key of the other replicas", s.path, reason)
+	}
 	return fmt.Errorf("%s: %s, and is left as it is: bring the right one back, or move it away and sign in again",
 		s.path, reason)
 }

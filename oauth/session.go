@@ -337,6 +337,11 @@ func (s *session) refresh(ctx context.Context, w *web, g *grant, serverRefused b
 
 // refreshAt sends a request to the token endpoint of g.
 func (s *session) refreshAt(ctx context.Context, w *web, g *grant) (*grant, error) {
+	if store, ok := s.client.options.Store.(*FileStore); ok {
+		if err := store.held(s.key); err != nil { // this process may have been paused
+			return nil, &storeError{err}
+		}
+	}
 	i := g.client
 	if !i.Dynamic && i.ID == s.client.options.ClientID {
 		i.secret = s.client.options.ClientSecret

@@ -28,6 +28,7 @@ type clustered struct {
 	urls   [2]string
 	served [2]*program
 	flags  [2][]string
+	env    []string
 	key    string // of the client
 }
 
@@ -36,8 +37,20 @@ func newClustered(t *testing.T, way, auth string) *clustered {
 	c := &clustered{t: t, nats: natsserver.Start(t), writer: newWriter("w")}
 	at := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return c.writer.Server }, nil))
 	t.Cleanup(at.Close)
+	c.configure(at.URL, auth, `permit(principal, action == Action::"list", resource);
+		@approve("`+way+`") permit(principal, action == Action::"call", resource);`)
+	for i := range c.dirs {
+		c.start(i, "w: ready")
+	}
+	return c
+}
+
+// configure writes the files of both replicas, whose server is at a URL.
+func (c *clustered) configure(url, auth, policy string) {
+	t := c.t
+	t.Helper()
 	config, err := json.Marshal(map[string]any{
-		"servers": map[string]any{"w": map[string]any{"url": at.URL}}, "policy": "policy.cedar",
+		"servers": map[string]any{"w": map[string]any{"url": url}}, "policy": "policy.cedar",
 		"cluster": map[string]any{"nats": c.nats.URL, "monitor": c.nats.Monitor, "lease": "2s"},
 		"auth":    map[string]any{"methods": []string{auth}},
 	})
@@ -49,8 +62,7 @@ func newClustered(t *testing.T, way, auth string) *clustered {
 		c.dirs[i] = t.TempDir()
 		for name, text := range map[string]string{
 			"servers.json": string(config), "peer.keys": key, "serve.keys": key,
-			"policy.cedar": `permit(principal, action == Action::"list", resource);
-				@approve("` + way + `") permit(principal, action == Action::"call", resource);`,
+			"policy.cedar": policy,
 		} {
 			if err := os.WriteFile(filepath.Join(c.dirs[i], name), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
@@ -60,16 +72,16 @@ func newClustered(t *testing.T, way, auth string) *clustered {
 		c.urls[i] = "http://" + addr + "/mcp"
 		c.flags[i] = []string{"serve", "--mcp", "servers.json", "--addr", addr, "--key-file", "serve.keys",
 			"--peer-key-file", "peer.keys", "--replica", string(rune('a'+i)) + "=" + fixture.FreeAddr(t), "--ready-delay", "0"}
-		c.start(i)
 	}
-	return c
 }
 
-// start starts a replica, and waits until its server is ready.
-func (c *clustered) start(i int) {
+// start starts a replica, and waits until it reports a text.
+func (c *clustered) start(i int, until string) {
 	c.t.Helper()
-	c.served[i] = launch(c.t, projectCommand(c.dirs[i], c.flags[i]...))
-	c.served[i].waitFor(&c.served[i].err, "w: ready")
+	cmd := projectCommand(c.dirs[i], c.flags[i]...)
+	cmd.Env = append(cmd.Env, c.env...)
+	c.served[i] = launch(c.t, cmd)
+	c.served[i].waitFor(&c.served[i].err, until)
 }
 
 // call calls the tool at a replica, and returns the answer.
@@ -139,7 +151,9 @@ func (c *clustered) answers(i int, text, want string) {
 
 // run runs a command in the home of a replica.
 func (c *clustered) run(i int, args ...string) (string, error) {
-	out, err := projectCommand(c.dirs[i], append(args, "--mcp", "servers.json")...).CombinedOutput()
+	cmd := projectCommand(c.dirs[i], append(args, "--mcp", "servers.json")...)
+	cmd.Env = append(cmd.Env, c.env...)
+	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
@@ -164,7 +178,7 @@ func TestApprovalsOfACluster(t *testing.T) {
 	c.served[0].signal(syscall.SIGKILL) // its state is not in the process
 	<-c.served[0].done
 	c.answers(1, "first", "wrote first")
-	c.start(0)
+	c.start(0, "w: ready")
 	if again := c.waits(0, "first"); again == id || c.writer.ran("write", "first") != 1 {
 		t.Errorf("the grant %s is used %d times, and then %s", id, c.writer.ran("write", "first"), again)
 	}

@@ -22,6 +22,7 @@ import (
 type Server struct {
 	URL     string
 	Monitor string
+	Store   string // the directory of JetStream
 	tb      testing.TB
 	config  string // path
 	cmd     *exec.Cmd
@@ -31,7 +32,10 @@ type Server struct {
 // Start compiles and starts a server with JetStream. Lines of config are added to its configuration.
 func Start(tb testing.TB, config ...string) *Server {
 	tb.Helper()
-	return start(tb, append(config, "jetstream { store_dir: "+fmt.Sprintf("%q", tb.TempDir())+", max_file: 256MB }"))
+	store := tb.TempDir()
+	s := start(tb, append(config, fmt.Sprintf("jetstream { store_dir: %q, max_file: 256MB }", store)))
+	s.Store = store
+	return s
 }
 
 // StartCore starts a server without JetStream.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -12,9 +13,11 @@ import (
 	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/cluster/nats"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Cluster is the connection to the state that several processes share. A nil Cluster shares nothing.
@@ -32,6 +35,7 @@ const (
 	connectAgain   = 500 * time.Millisecond
 	approvalsShare = "approvals"
 	keysShare      = "keys"
+	signInsShare   = "sign-ins"
 )
 
 // OpenCluster connects to the cluster of a configuration, and waits for it for at most wait. If c is nil, it returns
@@ -120,6 +124,29 @@ func (c *Cluster) Approvals(ctx context.Context, path string, o approval.Options
 	return approval.Open(path, &o)
 }
 
+// Tokens opens the sign-ins: of the cluster, or of this user if c is nil or there is no key that all replicas have.
+func (c *Cluster) Tokens(ctx context.Context, s show.Streams) (*signin.Tokens, error) {
+	if c == nil {
+		return signin.Open(s), nil
+	}
+	if os.Getenv(signin.KeyVariable) == "" {
+		s.Reportf("cluster: sign-ins are not shared: set %s to one key for all replicas", signin.KeyVariable)
+		return signin.Open(s), nil
+	}
+	d, err := c.document(ctx, signInsShare)
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := signin.OpenShared(ctx, s, c.Engine, d, c.Lease)
+	switch {
+	case errors.Is(err, cluster.ErrUnavailable):
+		return nil, clusterError(err)
+	case err != nil:
+		return nil, AsUsage(err)
+	}
+	return tokens, nil
+}
+
 // ClusterFlags holds the flags of a command that changes state which processes may share.
 type ClusterFlags struct {
 	ConfigFlags
@@ -130,7 +157,12 @@ type ClusterFlags struct {
 func AddClusterFlags(cmd *cobra.Command, f *ClusterFlags) {
 	cmd.PersistentFlags().StringSliceVar(&f.Paths, "mcp", nil, `PATH  the configuration of "indus serve", with its
 		"cluster" and views (default: the working directory, then the user's own files)`)
-	cmd.PersistentFlags().DurationVar(&f.wait, "wait", clusterWait,
+	f.AddWait(cmd.PersistentFlags())
+}
+
+// AddWait adds the flag --wait.
+func (f *ClusterFlags) AddWait(flags *pflag.FlagSet) {
+	flags.DurationVar(&f.wait, "wait", clusterWait,
 		"TIME  how long to wait for a cluster that cannot be reached (default: 10s)")
 }
 

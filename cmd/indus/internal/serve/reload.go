@@ -219,7 +219,8 @@ func (w *follower) rekey() {
 // tick checks the files, and reads them once they have changed and are stable. It returns the delay until the next
 // check.
 func (w *follower) tick(ctx context.Context) time.Duration {
-	if path := []string{w.signIns.Path()}; !w.signInStates.same(statFiles(path), path) { // a user has signed in or out
+	path := []string{w.signIns.Path()}
+	if w.signIns.Changed() || !w.signInStates.same(statFiles(path), path) { // a user has signed in or out
 		w.signInStates = statFiles(path)
 		w.signIns.Reread(ctx)
 		w.gateway.Attached().Fleet.Retry(func(f *interop.Fault) bool { return f.NeedsSignIn() })

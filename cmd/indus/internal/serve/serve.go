@@ -327,7 +327,10 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		return err
 	}
 	defer f.leave(context.WithoutCancel(ctx), s)
-	signIns := signin.Open(s)
+	signIns, err := f.shared.Tokens(ctx, s)
+	if err != nil {
+		return err
+	}
 	defer signIns.Close()
 	signIns.Hide(c.Servers()...)
 	// The servers outlive ctx, so that calls in flight can be answered.

@@ -17,7 +17,7 @@ import (
 )
 
 type loginFlags struct {
-	command.ConfigFlags
+	command.ClusterFlags
 	all, noBrowser bool
 	as             string
 }
@@ -36,6 +36,7 @@ func newLogin(s show.Streams) *cobra.Command {
 		`PRINCIPAL  sign this caller of indus serve in, for servers with "per": "principal"
 		("user:NAME" of a key's --principal; the log of indus serve names principals)`)
 	f.Add(cmd)
+	f.AddWait(cmd.Flags())
 	return cmd
 }
 
@@ -65,7 +66,8 @@ Flags:
 If $BROWSER is set, it is the command that opens addresses. Sign-ins are stored in
 oauth.json of the state directory, encrypted. The key is in the system's keychain, or in
 a file beside it. If INDUS_STORE_KEY is set, it is the key. INDUS_KEYCHAIN=off turns off
-the use of the keychain.
+the use of the keychain. If the configuration has a "cluster" and INDUS_STORE_KEY is set,
+the sign-in is that of all its replicas.
 
 A session:
   $ indus mcp login linear
@@ -116,8 +118,11 @@ func (f *loginFlags) login(ctx context.Context, args []string, s show.Streams) e
 	if err != nil {
 		return err
 	}
-	tokens := signin.Open(s)
-	defer tokens.Close()
+	tokens, closeTokens, err := f.openTokens(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer closeTokens()
 	asking := &signin.Asking{Paste: f.noBrowser}
 	var failed error
 	for _, o := range servers {
@@ -153,6 +158,20 @@ func (f *loginFlags) login(ctx context.Context, args []string, s show.Streams) e
 		failed = cmp.Or(failed, command.Said(err))
 	}
 	return failed
+}
+
+// openTokens opens the sign-ins: of the cluster of the configuration, or of the user.
+func (f *loginFlags) openTokens(ctx context.Context, s show.Streams) (*signin.Tokens, func(), error) {
+	shared, err := f.Open(ctx, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	tokens, err := shared.Tokens(ctx, s)
+	if err != nil {
+		shared.Close()
+		return nil, nil, err
+	}
+	return tokens, func() { tokens.Close(); shared.Close() }, nil
 }
 
 // failedLogin returns the error of a sign-in, with its exit code.
@@ -215,6 +234,7 @@ func newLogout(s show.Streams) *cobra.Command {
 		principal too, unless --as names one`)
 	cmd.Flags().StringVar(&f.as, "as", "", "PRINCIPAL  the sign-in of this caller of indus serve")
 	f.Add(cmd)
+	f.AddWait(cmd.Flags())
 	return cmd
 }
 
@@ -238,8 +258,11 @@ type storedSignIn struct {
 }
 
 func (f *loginFlags) logout(ctx context.Context, args []string, s show.Streams) error {
-	tokens := signin.Open(s)
-	defer tokens.Close()
+	tokens, closeTokens, err := f.openTokens(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer closeTokens()
 	list, err := f.storedSignIns(ctx, tokens, args, s)
 	if err != nil {
 		return err

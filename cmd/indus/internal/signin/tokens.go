@@ -16,8 +16,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
@@ -31,6 +33,7 @@ const (
 	// keychainVariable is the variable that disables the system's keychain if its value is "off".
 	keychainVariable = "INDUS_KEYCHAIN"
 	storeName        = "oauth.json"
+	sharedName       = "the sign-ins of the cluster" // in messages
 )
 
 // Tokens signs requests. The zero value is not ready: see [Open].
@@ -42,6 +45,8 @@ type Tokens struct {
 	store   *oauth.FileStore // nil if there is no state directory
 	logger  *slog.Logger
 	streams show.Streams // mask the tokens and the credentials of servers
+	changed atomic.Bool  // the store that replicas share, since the last Changed
+	unwatch func()
 
 	mu      sync.Mutex
 	clients []*serverClient
@@ -71,9 +76,28 @@ func Open(s show.Streams) *Tokens {
 	return t
 }
 
-// Path returns the path of the store. If there is no store, it returns "".
+// OpenShared returns the tokens that replicas share in a document. It checks the key of the store. A lock of a process
+// that has ended ends after lease.
+func OpenShared(
+	ctx context.Context, s show.Streams, engine cluster.Engine, d *cluster.Document, lease time.Duration,
+) (*Tokens, error) {
+	t := &Tokens{logger: s.Logger(), streams: s}
+	t.store = oauth.NewFileStore(sharedName, &oauth.FileStoreOptions{
+		Key: os.Getenv(KeyVariable), Shared: &oauth.Shared{Engine: engine, Document: d, Lease: lease},
+	})
+	if err := t.store.Check(ctx); err != nil {
+		return nil, err
+	}
+	t.unwatch = d.Watch(func() { t.changed.Store(true) })
+	return t, nil
+}
+
+// Changed reports whether sign-ins that replicas share have changed since the last call.
+func (t *Tokens) Changed() bool { return t.changed.Swap(false) }
+
+// Path returns the path of the store. If there is no store, or it is no file, it returns "".
 func (t *Tokens) Path() string {
-	if t.store == nil {
+	if t.store == nil || t.unwatch != nil {
 		return ""
 	}
 	return t.store.Path()
@@ -81,6 +105,10 @@ func (t *Tokens) Path() string {
 
 // Close closes all clients, and ends their work in progress.
 func (t *Tokens) Close() {
+	if t.unwatch != nil {
+		t.unwatch()
+		t.store.Close()
+	}
 	t.mu.Lock()
 	clients := t.clients
 	t.clients = nil

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/internal/testkit/authserver"
+	"github.com/indusagi/indus/internal/testkit/natsserver"
+)
+
+// whoami calls the tool whoami at a replica until its answer has a text.
+func (c *clustered) whoami(i int, want string) {
+	c.t.Helper()
+	for end := time.Now().Add(deadline); ; time.Sleep(50 * time.Millisecond) {
+		got := c.send(i, "", "tools/call", "w__whoami", `"name":"w__whoami","arguments":{},`+meta)
+		if strings.Contains(got, want) {
+			return
+		}
+		if time.Now().After(end) {
+			c.t.Fatalf("replica %d answers %q, without %q", i, got, want)
+		}
+	}
+}
+
+// A sign-in of one machine is valid at all replicas. Its refresh tokens are used once, and not while NATS is away.
+func TestSignInsOfACluster(t *testing.T) {
+	t.Parallel()
+	guarded := newGuarded(t, authserver.Options{Opaque: true})
+	c := &clustered{t: t, nats: natsserver.Start(t)}
+	c.env = []string{"INDUS_STORE_KEY=" + strings.Repeat("ab", 32), "BROWSER=browser", "BROWSER_USER=alice"}
+	c.configure(guarded.url, "none", "permit(principal, action, resource);")
+	for i := range c.dirs {
+		c.start(i, "indus mcp login w")
+	}
+	c.must(0, "mcp", "login", "w")
+	c.whoami(0, "alice")
+	c.whoami(1, "alice")
+	const rounds = 3
+	for range rounds {
+		guarded.as.Expire(t, "alice")
+		var all sync.WaitGroup
+		for i := range 10 {
+			all.Go(func() {
+				if got := c.send(i%2, "", "tools/call", "w__whoami", `"name":"w__whoami","arguments":{},`+meta); !strings.Contains(got, "alice") {
+					t.Errorf("replica %d answers %s", i%2, got)
+				}
+			})
+		}
+		all.Wait()
+	}
+	renewals := func(want int) {
+		t.Helper()
+		if n := guarded.as.Counts(t); n["refresh_token"] != want || n["refresh_token: invalid_grant"] > 0 || n["revoked"] > 0 {
+			t.Errorf("%v, want %d renewals", n, want)
+		}
+	}
+	renewals(rounds)
+
+	c.nats.Kill()
+	for i, p := range c.served {
+		p.waitFor(&p.err, "connection to NATS is lost")
+		c.whoami(i, "alice") // its token is valid
+	}
+	guarded.as.Expire(t, "alice")
+	for i := range c.served {
+		c.whoami(i, "ask again")
+		if out, err := c.run(i, "mcp", "logout", "w", "--wait", "1s"); err == nil || !strings.Contains(out, "ask again") {
+			t.Errorf("signed out without NATS: %v: %s", err, out)
+		}
+	}
+	renewals(rounds)
+	c.nats.Run()
+	c.whoami(1, "alice")
+	c.whoami(0, "alice")
+	renewals(rounds + 1)
+
+	other := *c
+	other.env = []string{"INDUS_STORE_KEY=" + strings.Repeat("cd", 32)}
+	if out, err := other.run(1, "mcp", "logout", "w"); err == nil || !strings.Contains(out, "set INDUS_STORE_KEY to the key of the other replicas") {
+		t.Errorf("another key: %v: %s", err, out)
+	}
+	c.served[1].signal(syscall.SIGKILL)
+	<-c.served[1].done
+	other.start(1, "set INDUS_STORE_KEY to the key of the other replicas")
+	other.served[1].ends(2)
+	c.start(1, "w: ready")
+	c.must(1, "mcp", "logout", "w")
+	c.whoami(0, "indus mcp login w")
+	c.whoami(1, "indus mcp login w")
+	checkSealed(t, c.nats.Store, guarded.known())
+}
+
+// checkSealed checks that files below a directory have the store of sign-ins, and none of the secrets.
+func checkSealed(t *testing.T, dir string, secrets []string) {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all.Write(text)
+		return err
+	})
+	if err != nil || len(secrets) == 0 || !strings.Contains(all.String(), "sign-ins of indus") {
+		t.Fatalf("there is nothing to check: %d secrets, %v", len(secrets), err)
+	}
+	for _, secret := range secrets {
+		if strings.Contains(all.String(), secret) || findSecret(all.String(), secret) != "" {
+			t.Errorf("NATS has a secret in plain text: %.8s…", secret)
+		}
+	}
+}
