@@ -38,8 +38,8 @@ type Options struct {
 	// Site answers all other requests outside of the views, such as a page for operators. The Host and the Origin of
 	// these requests are allowed ones. If it is nil, they get 404.
 	Site http.Handler
-	// Documents returns the handler of a public document at a path, or nil if there is none. It is asked before all
-	// else, and no caller is authenticated. If Documents is nil, there are none.
+	// Documents returns the handler of a public document at a path, or nil if there is none. It is called before
+	// views are looked up and callers are authenticated. If Documents is nil, there are none.
 	Documents func(path string) http.Handler
 	// Local has tools of the program itself. The view of everything lists them first. Nil means that there are none.
 	Local toolbox.Source
@@ -264,15 +264,15 @@ func (g *Gateway) Handler() http.Handler {
 }
 
 func (g *Gateway) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	below, name, ok := ViewOf(r.URL.Path)
+	if g.leaving.Load() && replica.From(r.Context()) == nil {
+		w.Header().Set("Connection", "close") // the next connection of the client goes to another replica
+	}
 	if g.opts.Documents != nil {
 		if document := g.opts.Documents(r.URL.Path); document != nil {
 			document.ServeHTTP(w, r)
 			return
 		}
-	}
-	below, name, ok := ViewOf(r.URL.Path)
-	if g.leaving.Load() && replica.From(r.Context()) == nil {
-		w.Header().Set("Connection", "close") // the next connection of the client goes to another replica
 	}
 	switch {
 	case !ok && isHealth(r.URL.Path):

@@ -30,7 +30,7 @@ func (f *serveFlags) newPublisher(front *frontGuard, t *clientTransport, s show.
 	return p
 }
 
-// publish publishes the views of a configuration.
+// publish publishes the views of a configuration. It does nothing if p is nil.
 func (p *publisher) publish(c *mcpconfig.Config) {
 	if p == nil {
 		return
@@ -41,16 +41,16 @@ func (p *publisher) publish(c *mcpconfig.Config) {
 			views = append(views, v.Name)
 		}
 	}
+	var site *registry.Site
 	switch {
 	case len(views) == 0:
-		p.site.Store(nil)
 	case p.address == nil:
-		p.site.Store(nil)
 		p.s.Reportf("no view is published, because the address for clients is unknown: " +
 			"set \"publicUrl\" in \"auth\", or --public-url")
 	default:
-		p.site.Store(registry.NewSite(p.address, "/mcp", views, p.front.needsToken()))
+		site = registry.NewSite(p.address, "/mcp", views, p.front.needsToken())
 	}
+	p.site.Store(site)
 }
 
 // handler implements gateway.Options.Documents.
