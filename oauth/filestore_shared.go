@@ -126,8 +126,8 @@ func (s *FileStore) held(k Key) error {
 	return fmt.Errorf("%s: the lock of this sign-in was lost: %w", s.path, cluster.ErrUnavailable)
 }
 
-// putShared stores a value, and tries again while the cluster cannot be reached: a refresh token may be spent already.
-// It does not replace a value that another process stored meanwhile.
+// putShared stores a value, and tries again while the cluster cannot be reached or is too busy, because the refresh
+// token may be spent already. It does not replace a value that another process stored meanwhile.
 func (s *FileStore) putShared(ctx context.Context, k Key, value []byte) error {
 	before, err := s.Get(ctx, k)
 	if err != nil {
@@ -146,7 +146,8 @@ func (s *FileStore) putShared(ctx context.Context, k Key, value []byte) error {
 			}
 			return true, put(entries, k, value)
 		})
-		if !errors.Is(err, cluster.ErrUnavailable) || !pause(ctx, saveAgain) {
+		again := errors.Is(err, cluster.ErrUnavailable) || errors.Is(err, cluster.ErrConflict)
+		if !again || !pause(ctx, saveAgain) {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -172,5 +173,36 @@ func TestSharedStoreWithAnotherKeyOrWithoutEngine(t *testing.T) {
 	s.Close()
 	if err := <-stopped; !errors.Is(err, cluster.ErrUnavailable) {
 		t.Errorf("a value without the engine: %v", err)
+	}
+}
+
+// Values that many processes store at once are all kept.
+func TestSharedValuesOfSeveral(t *testing.T) {
+	t.Parallel()
+	var m clustertest.Memory
+	var all sync.WaitGroup
+	keyOf := func(i, n int) oauth.Key {
+		return oauth.Key{Resource: "https://a.example/mcp", Principal: fmt.Sprint(i, n)}
+	}
+	const processes, values = 8, 5
+	for i := range processes {
+		s := shareIn(t, m.Connect(), sharedKey, time.Minute)
+		all.Go(func() {
+			for n := range values {
+				unlock, err := s.Lock(t.Context(), keyOf(i, n))
+				if err == nil {
+					err = s.Put(t.Context(), keyOf(i, n), []byte("v"))
+					unlock()
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	s := shareIn(t, m.Connect(), sharedKey, time.Minute)
+	if keys, err := s.Keys(t.Context()); len(keys) != processes*values || err != nil {
+		t.Errorf("%d values are kept, %v", len(keys), err)
 	}
 }

@@ -50,7 +50,7 @@ func (f *File[T]) updateShared(ctx context.Context, edit func(T) (T, error)) err
 			return err
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%s: other processes have been writing for %v: ask again", f.Path, lockWait)
+			return fmt.Errorf("%s: other processes have been writing for %v: ask again: %w", f.Path, lockWait, err)
 		}
 		select {
 		case <-time.After(rand.N(maxBackoff)):
