@@ -49,6 +49,17 @@ func Follow(ctx context.Context, path string, err io.Writer) (*Follower, *gatewa
 // Look runs the check that happens once a second.
 func (f *Follower) Look(ctx context.Context) { f.tick(ctx) }
 
+// Policy returns the number of rules that decide, or -1 without a policy, and the problem that the page shows.
+func (f *Follower) Policy() (rules int, problem error) {
+	if p := f.control.policy.Load(); p != nil {
+		return p.Current().Len(), f.control.policyProblem()
+	}
+	return -1, f.control.policyProblem()
+}
+
+// WatchPolicy calls changed when Policy may return something else.
+func (f *Follower) WatchPolicy(changed func()) { f.control.changed.Watch(changed) }
+
 // Tap writes messages to a file.
 type Tap struct{ *tap }
 

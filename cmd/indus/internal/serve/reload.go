@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -67,6 +68,14 @@ type followedFiles struct {
 // setRead stores the files, and their states when they were read.
 func (f *followedFiles) setRead(paths []string, states fileStates) {
 	*f = followedFiles{paths: paths, states: states}
+}
+
+// add follows another file, which was read after began.
+func (f *followedFiles) add(path string, began time.Time) {
+	if path != "" {
+		f.paths = append(slices.Clip(f.paths), path)
+		maps.Copy(f.states, statFiles([]string{path}).withoutRecent(began))
+	}
 }
 
 // check compares the files with their states when they were read. changed reports that they differ and are stable, and
@@ -263,6 +272,7 @@ func (w *follower) reload(ctx context.Context, now fileStates, requested bool) {
 	}
 	if err := w.control.follow(w.flags.policyOf(w.served), w.flags.policyOf(c), w.gateway, w.s); err != nil {
 		w.notes, w.broken = w.reportNotes(c), true
+		w.files.add(w.flags.policyOf(c).Path, began)
 		w.s.Reportf("%v; what was read before goes on", err)
 		return
 	}
