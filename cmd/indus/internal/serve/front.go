@@ -212,11 +212,10 @@ func (f *frontGuard) hosts(loopback bool) []string {
 // site returns the web pages where callers sign in to servers, or nil. It is nil if every client is the local user,
 // whose browser runs on this machine. It is also nil if the address for browsers is unknown.
 func (f *frontGuard) site(t *clientTransport) *oauth.Site {
-	at := f.address(t)
-	if !f.requiresAuth() || at == "" {
+	if !f.requiresAuth() || f.address(t) == "" {
 		return nil
 	}
-	return &oauth.Site{URL: at, Proof: f.proof}
+	return &oauth.Site{URL: f.address(t), Proof: f.proof}
 }
 
 // address returns the scheme and host for browsers and clients, or "" if it is unknown.
