@@ -206,3 +206,48 @@ func TestSharedValuesOfSeveral(t *testing.T) {
 		t.Errorf("%d values are kept, %v", len(keys), err)
 	}
 }
+
+// A lock gives the present value, also if this process has not been notified of it yet.
+func TestSharedLockReadsThePresentValue(t *testing.T) {
+	t.Parallel()
+	var m clustertest.Memory
+	late := m.Connect()
+	writes, reads := shareIn(t, m.Connect(), sharedKey, time.Minute), shareIn(t, late, sharedKey, time.Minute)
+	for n := range 20 {
+		late.SetDown(true)
+		put(t, writes, alice, fmt.Sprint(n))
+		late.SetDown(false)
+		unlock, err := reads.Lock(t.Context(), alice)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantValue(t, reads, alice, fmt.Sprint(n))
+		unlock()
+	}
+}
+
+// A process that cannot reach the engine for longer than the lease knows that its lock is lost, and another process gets
+// the lock.
+func TestSharedLockIsLost(t *testing.T) {
+	t.Parallel()
+	var m clustertest.Memory
+	client := m.Connect()
+	s := shareIn(t, client, sharedKey, cluster.MinLease)
+	unlock, err := s.Lock(t.Context(), alice)
+	if err != nil || s.Held(alice) != nil {
+		t.Fatal(err, s.Held(alice))
+	}
+	client.SetDown(true)
+	for s.Held(alice) == nil {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := s.Held(alice); !strings.Contains(err.Error(), "ask again") {
+		t.Error(err)
+	}
+	later, err := shareIn(t, m.Connect(), sharedKey, cluster.MinLease).Lock(t.Context(), alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later()
+	unlock()
+}
