@@ -150,7 +150,7 @@ var layers = []layer{
 		"cmd/indus/internal/show", "cmd/indus/internal/command", "cmd/indus/internal/arguments", "internal/text",
 		"internal/signature", "internal/secret", "internal/wire"},
 		"a noun stands on the common packages, not on another noun"},
-	{"cmd/indus/internal/keys", []string{"cluster", "identity", "mcpconfig", "cmd/indus/internal/signin", "cmd/indus/internal/show",
+	{"cmd/indus/internal/keys", []string{"cluster", "identity", "mcpconfig", "cmd/indus/internal/show",
 		"cmd/indus/internal/command"}, "a noun stands on the common packages, not on another noun"},
 	{"cmd/indus/internal/connect", []string{"identity", "mcpconfig", "cmd/indus/internal/keys", "cmd/indus/internal/show",
 		"cmd/indus/internal/command", "internal/atomicfile", "internal/secret", "internal/statefile"},

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -90,6 +91,12 @@ func TestSignInsOfACluster(t *testing.T) {
 	other.start(1, "set INDUS_STORE_KEY to the key of the other replicas")
 	other.served[1].ends(2)
 	c.start(1, "w: ready")
+	c.must(0, "mcp", "login", "w", "--as", "user:bob")
+	made := c.must(0, "key", "add", "--principal", "bob")
+	id := regexp.MustCompile(`(?m)^indus_(\w+)\.`).FindStringSubmatch(made)[1]
+	if out := c.must(1, "key", "rm", id); !strings.Contains(out, "user:bob has no key left and is still signed in") {
+		t.Errorf("a removed key: %s", out)
+	}
 	c.must(1, "mcp", "logout", "w")
 	c.whoami(0, "indus mcp login w")
 	c.whoami(1, "indus mcp login w")

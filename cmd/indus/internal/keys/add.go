@@ -116,11 +116,11 @@ func (f *addFlags) checkViews(ctx context.Context, s show.Streams) error {
 const maxNamedViews = 20
 
 func (f *addFlags) add(ctx context.Context, key identity.Key, s show.Streams) error {
-	keys, end, err := openForWriting(ctx, f.ClusterFlags, s)
+	keys, shared, err := openForWriting(ctx, f.ClusterFlags, s)
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer shared.Close()
 	token, key, err := keys.Add(ctx, key)
 	switch {
 	case errors.Is(err, identity.ErrName):

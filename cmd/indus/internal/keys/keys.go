@@ -13,7 +13,6 @@ import (
 	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
@@ -65,8 +64,10 @@ func Path() string {
 	return filepath.Join(dir, FileName)
 }
 
-// openKeys returns the keys of the cluster of the configuration, or those of the user. Call end afterwards.
-func openKeys(ctx context.Context, f *command.ClusterFlags, s show.Streams) (*identity.Keys, func(), error) {
+// openKeys returns the keys of the cluster of the configuration, or those of the user. Close the cluster afterwards.
+func openKeys(
+	ctx context.Context, f *command.ClusterFlags, s show.Streams,
+) (*identity.Keys, *command.Cluster, error) {
 	shared, err := f.Open(ctx, s)
 	if err != nil {
 		return nil, nil, err
@@ -76,19 +77,21 @@ func openKeys(ctx context.Context, f *command.ClusterFlags, s show.Streams) (*id
 		return nil, nil, keysError(errors.New("there is no place for them: set $HOME or $XDG_STATE_HOME"))
 	}
 	keys, err := shared.Keys(ctx, path)
-	return keys, shared.Close, err
+	return keys, shared, err
 }
 
 // openForWriting is like openKeys, and creates the directory of the file.
-func openForWriting(ctx context.Context, f *command.ClusterFlags, s show.Streams) (*identity.Keys, func(), error) {
-	keys, end, err := openKeys(ctx, f, s)
+func openForWriting(
+	ctx context.Context, f *command.ClusterFlags, s show.Streams,
+) (*identity.Keys, *command.Cluster, error) {
+	keys, shared, err := openKeys(ctx, f, s)
 	if err == nil && Path() != "" {
 		if err = os.MkdirAll(filepath.Dir(Path()), 0o700); err != nil {
-			end()
+			shared.Close()
 			err = keysError(err)
 		}
 	}
-	return keys, end, err
+	return keys, shared, err
 }
 
 // keysError returns an error about the file of keys, or about the cluster.
@@ -122,11 +125,11 @@ A session:
 ` + keyExitHelp
 
 func listKeys(ctx context.Context, c *command.ClusterFlags, asJSON bool, s show.Streams) error {
-	keys, end, err := openKeys(ctx, c, s)
+	keys, shared, err := openKeys(ctx, c, s)
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer shared.Close()
 	all, err := keys.List()
 	if err != nil {
 		return keysError(err)
@@ -181,11 +184,11 @@ func newRm(c *command.ClusterFlags, s show.Streams) *cobra.Command {
 }
 
 func removeKeys(ctx context.Context, c *command.ClusterFlags, args []string, s show.Streams) error {
-	keys, end, err := openForWriting(ctx, c, s)
+	keys, shared, err := openForWriting(ctx, c, s)
 	if err != nil {
 		return err
 	}
-	defer end()
+	defer shared.Close()
 	before, err := keys.List()
 	if err != nil {
 		return keysError(err)
@@ -204,7 +207,7 @@ func removeKeys(ctx context.Context, c *command.ClusterFlags, args []string, s s
 	if err != nil {
 		return keysError(err)
 	}
-	return reportSignedIn(ctx, principalsOf(before), principalsOf(after), s)
+	return reportSignedIn(ctx, shared, principalsOf(before), principalsOf(after), s)
 }
 
 // principalsOf returns the principals that have a key.
@@ -218,8 +221,13 @@ func principalsOf(keys []identity.Key) map[string]bool {
 
 // reportSignedIn reports principals that lost their last key and are still signed in. A new key of that name has these
 // sign-ins.
-func reportSignedIn(ctx context.Context, before, after map[string]bool, s show.Streams) error {
-	tokens := signin.Open(s)
+func reportSignedIn(
+	ctx context.Context, shared *command.Cluster, before, after map[string]bool, s show.Streams,
+) error {
+	tokens, err := shared.Tokens(ctx, s)
+	if err != nil {
+		return err
+	}
 	defer tokens.Close()
 	signIns, err := tokens.All(ctx)
 	for _, one := range signIns {
