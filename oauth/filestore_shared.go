@@ -133,7 +133,7 @@ func (s *FileStore) putShared(ctx context.Context, k Key, value []byte) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	open, cancel := context.WithCancel(ctx) // Close ends further attempts, but no attempt
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
 	for tried := false; ; tried = true {
@@ -147,7 +147,7 @@ func (s *FileStore) putShared(ctx context.Context, k Key, value []byte) error {
 			return true, put(entries, k, value)
 		})
 		again := errors.Is(err, cluster.ErrUnavailable) || errors.Is(err, cluster.ErrConflict)
-		if !again || !pause(ctx, saveAgain) {
+		if !again || !pause(open, saveAgain) {
 			return err
 		}
 	}

@@ -174,6 +174,8 @@ func TestSharedStoreWithAnotherKeyOrWithoutEngine(t *testing.T) {
 	if err := <-stopped; !errors.Is(err, cluster.ErrUnavailable) {
 		t.Errorf("a value without the engine: %v", err)
 	}
+	client.SetDown(false)
+	put(t, s, alice, "granted while it closes")
 }
 
 // Values that many processes store at once are all kept.
