@@ -392,8 +392,12 @@ async function clean(at) {
 let failed = false;
 try {
   if (given.shots) {
+    for (const [tool, args] of [
+      ["everything__echo", { message: "hello" }], ["fs__list_directory", { path: "/none" }],
+      ["everything__get-tiny-image", {}], ["everything__get-sum", { a: 2, b: 40 }],
+    ]) await callTool(tool, args);
     for (const [path, width, scheme] of [...paths.map((p) => [p, 1280, "light"]), ["/servers", 360, "dark"], ["/calls", 1280, "dark"]]) {
-      await page.setViewport({ width, height: 720 });
+      await page.setViewport({ width, height: 800 });
       await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
       await go(page, path);
       await new Promise((done) => setTimeout(done, 500));
