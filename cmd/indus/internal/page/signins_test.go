@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/testkit/authserver"
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/oauth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -113,9 +114,13 @@ func TestTheOperatorSignsIn(t *testing.T) {
 	}
 	wants(t, b.open("/sign-ins"), "<th scope=\"row\">local</th>", as.Issuer, "Sign out")
 	d.tokens.Reread(t.Context()) // as serve does when the store changes
-	d.gateway.Attached().Fleet.Retry(func(f *interop.Fault) bool { return f.NeedsSignIn() })(t.Context())
-	if st := d.gateway.Attached().Status()[0]; st.Phase != interop.Ready {
-		t.Errorf("%+v", st)
+	fleet := d.gateway.Attached().Fleet
+	fleet.Retry(func(f *interop.Fault) bool { return f.NeedsSignIn() })
+	// An attempt that began before the sign-in may fail first.
+	events := func(changed func()) func() { return fleet.Events(func(interop.Event) { changed() }) }
+	isReady := func() bool { return d.gateway.Attached().Status()[0].Phase == interop.Ready }
+	if watch.Until(t.Context(), events, isReady); !isReady() {
+		t.Fatal("the server does not become ready")
 	}
 	admin := d.key("root-signs-out", "admin")
 	_, failed := d.actAs(admin, "/sign-ins/sign-out", "server", "locked-1")
