@@ -188,12 +188,25 @@ func registryFault(err error) error {
 // origin is a configured server, and the entry that its row was written from.
 type origin struct {
 	id, name, version string
+	registry          string // its address; "" is any of the asked ones
 	row               mcpconfig.Row
 	json              []byte
 }
 
-// originKey is the key of a row that names its entry: name@version. It is a comment to all other readers.
+// originKey is the key of a row that names its entry. It is a comment to all other readers.
 const originKey = "$from"
+
+const ofRegistry = " of " // between an entry and its registry
+
+// originText returns the value of originKey: name@version for an entry of the official registry. Any other registry is
+// named too: the official one need not learn the names of its entries.
+func originText(e *registry.Entry, source string) string {
+	entry := e.Name + "@" + e.Version
+	if source != registry.Official {
+		entry += ofRegistry + source
+	}
+	return entry
+}
 
 func originsOf(c *mcpconfig.Config) (all []origin) {
 	for _, r := range c.Rows {
@@ -201,6 +214,7 @@ func originsOf(c *mcpconfig.Config) (all []origin) {
 		from, _ := wire.Lookup(d.JSON, originKey)
 		entry, _ := wire.Unquote(from)
 		o := origin{id: r.Server.ID, row: r, json: d.JSON}
+		entry, o.registry, _ = strings.Cut(entry, ofRegistry)
 		if o.name, o.version, _ = strings.Cut(entry, "@"); !registry.IsName(o.name) {
 			o.name = ""
 		}

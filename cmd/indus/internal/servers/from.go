@@ -52,7 +52,7 @@ func (f *addFlags) fromRegistry(
 	if !isServerName(d.ID) {
 		return d, command.Usagef("%q is no name for a server", d.ID)
 	}
-	p := plan{addFlags: f, entry: e, id: d.ID, streams: s, answers: s.Lines()}
+	p := plan{addFlags: f, entry: e, source: source, id: d.ID, streams: s, answers: s.Lines()}
 	if d.JSON, err = p.row(ctx); err != nil {
 		return d, err
 	}
@@ -75,6 +75,7 @@ func (f *addFlags) registryConfig(ctx context.Context) (*mcpconfig.Config, error
 type plan struct {
 	*addFlags
 	entry   *registry.Entry
+	source  string // the address of the registry
 	id      string
 	offer   registry.Offer
 	streams show.Streams
@@ -106,7 +107,7 @@ func (p *plan) row(ctx context.Context) (json.RawMessage, error) {
 		for _, m := range members {
 			row.add(m.Key, m.Value)
 		}
-		row.add(originKey, text.Quote(p.entry.Name+"@"+p.entry.Version))
+		row.add(originKey, text.Quote(originText(p.entry, p.source)))
 		return p.withSettings(row)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
@@ -70,8 +71,15 @@ func (f *findFlags) outdated(ctx context.Context, _ []string, s show.Streams) er
 			unknown++
 			continue
 		}
+		asked := slices.DeleteFunc(slices.Clone(clients), func(c *registry.Client) bool {
+			return o.registry != "" && o.registry != c.String()
+		})
+		if len(asked) == 0 {
+			s.Reportf("%s: not compared, because %s is not asked: see --registry and \"registries\"", o.id, o.registry)
+			continue
+		}
 		row := pinnedRow{Server: o.id, Pinned: o.version, Entry: o.name, State: "current", File: o.row.File, Line: o.row.Line}
-		e, _, err := findEntry(ctx, clients, o.name, "latest")
+		e, _, err := findEntry(ctx, asked, o.name, "latest")
 		switch {
 		case errors.Is(err, registry.ErrNoEntry):
 			row.State = "gone"
