@@ -34,12 +34,8 @@ func (f *configFile) readApprovals(m *hujson.ObjectMember) {
 	if !f.maySet(m, `"approvals" is not heeded: a project's file does not say how calls are approved`) {
 		return
 	}
-	r := f.newReading("approvals cannot be used: ", m.Name.StartOffset)
-	if f.callApprovals != nil {
-		r.skip(r.offset, "it stands twice", "remove one of the two")
-	}
-	out := &CallApprovals{File: f.path}
-	out.Line, _ = f.doc.Position(r.offset)
+	r, line := f.newSetting("approvals", m, f.callApprovals != nil)
+	out := &CallApprovals{File: f.path, Line: line}
 	r.object("approvals", &m.Value, true,
 		member{"expire", storeIn(&out.Expire, r.age)},
 		member{"webhook", func(field string, v *hujson.Value) {

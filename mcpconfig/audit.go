@@ -47,14 +47,9 @@ func (f *configFile) readAudit(m *hujson.ObjectMember) {
 	if !f.maySet(m, `"audit" is not heeded: a project's file does not say where indus writes`) {
 		return
 	}
-	r := f.newReading("audit cannot be used: ", m.Name.StartOffset)
-	again := f.audit != nil
-	out := &Audit{File: f.path}
-	out.Line, _ = f.doc.Position(r.offset)
+	r, line := f.newSetting("audit", m, f.audit != nil)
+	out := &Audit{File: f.path, Line: line}
 	f.audit = out
-	if again {
-		r.skip(r.offset, "it stands twice", "remove one of the two")
-	}
 	var path string
 	if tree.Has(&m.Value, '"') {
 		path = r.value("audit", &m.Value)

@@ -44,12 +44,8 @@ func (f *configFile) readCluster(m *hujson.ObjectMember) {
 	if !f.maySet(m, `"cluster" is not heeded: a project's file does not say where indus keeps its state`) {
 		return
 	}
-	r := f.newReading("cluster cannot be used: ", m.Name.StartOffset)
-	if f.cluster != nil {
-		r.skip(r.offset, "it stands twice", "remove one of the two")
-	}
-	out := &Cluster{File: f.path}
-	out.Line, _ = f.doc.Position(r.offset)
+	r, line := f.newSetting("cluster", m, f.cluster != nil)
+	out := &Cluster{File: f.path, Line: line}
 	r.object("cluster", &m.Value, true,
 		member{"nats", storeIn(&out.NATS, r.urls("nats", "tls"))},
 		member{"credsFile", storeIn(&out.CredsFile, r.path)},

@@ -39,6 +39,17 @@ func (f *configFile) newReading(context string, offset int) *reading {
 	}
 }
 
+// newSetting returns a reading of a member beside the rows, and its line. isSecond reports that the file has an earlier
+// one.
+func (f *configFile) newSetting(name string, m *hujson.ObjectMember, isSecond bool) (r *reading, line int) {
+	r = f.newReading(name+" cannot be used: ", m.Name.StartOffset)
+	if isSecond {
+		r.skip(r.offset, "it stands twice", "remove one of the two")
+	}
+	line, _ = f.doc.Position(r.offset)
+	return r, line
+}
+
 // row reads one row. key is its name in an object of rows, and nil in a list.
 func (f *configFile) row(key, v *hujson.Value) {
 	r := f.reading(entry{n: len(f.entries) + 1, file: f, key: key, v: v}, nil)

@@ -23,12 +23,8 @@ func (f *configFile) readRegistries(m *hujson.ObjectMember) {
 	if !f.maySet(m, `"registries" is not heeded: a project's file does not choose where servers come from`) {
 		return
 	}
-	r := f.newReading("registries cannot be used: ", m.Name.StartOffset)
-	if f.registries != nil {
-		r.skip(r.offset, "it stands twice", "remove one of the two")
-	}
-	out := &Registries{File: f.path}
-	out.Line, _ = f.doc.Position(r.offset)
+	r, line := f.newSetting("registries", m, f.registries != nil)
+	out := &Registries{File: f.path, Line: line}
 	out.URLs = r.strings("registries", &m.Value)
 	switch {
 	case len(r.fetches) > 0:
