@@ -47,8 +47,8 @@ func (g *Gateway) Run(ctx context.Context, l net.Listener) error {
 		err := g.Stop() // ends the streams, for which Shutdown would wait
 		end, cancel := context.WithTimeout(context.Background(), shutdownWait)
 		defer cancel()
+		fresh.close()
 		for _, l := range served {
-			fresh.close()
 			if l.Shutdown(end) != nil {
 				_ = l.Server.Close()
 			}
