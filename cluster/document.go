@@ -100,7 +100,7 @@ func (d *Document) follow(ctx context.Context) {
 			if _, _, err := d.Load(ctx); err == nil {
 				break
 			}
-			if !waited(ctx, retryLoad) {
+			if !watch.Sleep(ctx, retryLoad) {
 				return
 			}
 		}

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"github.com/indusagi/indus/internal/watch"
 )
 
 // membersName is the KV of the members of a cluster.
@@ -74,19 +76,9 @@ func (m *Members) acquire(ctx context.Context, replaces func(address string) boo
 			}
 			return err
 		}
-		if !waited(ctx, m.ttl/leaseRetry) {
+		if !watch.Sleep(ctx, m.ttl/leaseRetry) {
 			return errors.Join(err, ctx.Err())
 		}
-	}
-}
-
-// waited waits, and reports whether the context has not ended.
-func waited(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
@@ -100,7 +92,7 @@ func (m *Members) keep(ctx context.Context) {
 			return
 		}
 		for m.acquire(ctx, nil) != nil {
-			if !waited(ctx, m.ttl/leaseRetry) {
+			if !watch.Sleep(ctx, m.ttl/leaseRetry) {
 				return
 			}
 		}

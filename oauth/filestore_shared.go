@@ -11,6 +11,7 @@ import (
 
 	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/internal/statefile"
+	"github.com/indusagi/indus/internal/watch"
 )
 
 // Shared keeps the text of a [FileStore] in a cluster instead of its file, encrypted in the same way.
@@ -84,7 +85,7 @@ func (s *FileStore) acquire(ctx context.Context, name string) (*cluster.Lease, e
 		if err == nil || !errors.Is(err, cluster.ErrConflict) {
 			return lease, err
 		}
-		if !pause(ctx, lockPause) {
+		if !watch.Sleep(ctx, lockPause) {
 			return nil, ctx.Err()
 		}
 	}
@@ -100,18 +101,9 @@ func (s *FileStore) mark(ctx context.Context, marks cluster.KV, name string) (ui
 		if earlier.Revision == 0 || time.Now().After(end) {
 			return marks.Set(ctx, name, []byte(rand.Text()), earlier.Revision, 0)
 		}
-		if !pause(ctx, lockPause) {
+		if !watch.Sleep(ctx, lockPause) {
 			return 0, ctx.Err()
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
@@ -147,7 +139,7 @@ func (s *FileStore) putShared(ctx context.Context, k Key, value []byte) error {
 			return true, put(entries, k, value)
 		})
 		again := errors.Is(err, cluster.ErrUnavailable) || errors.Is(err, cluster.ErrConflict)
-		if !again || !pause(open, saveAgain) {
+		if !again || !watch.Sleep(open, saveAgain) {
 			return err
 		}
 	}

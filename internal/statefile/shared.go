@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/cluster"
+	"github.com/indusagi/indus/internal/watch"
 )
 
 // readShared returns the last known value of the document.
@@ -52,9 +53,7 @@ func (f *File[T]) updateShared(ctx context.Context, edit func(T) (T, error)) err
 		if time.Now().After(end) {
 			return fmt.Errorf("%s: other processes have been writing for %v: ask again: %w", f.Path, lockWait, err)
 		}
-		select {
-		case <-time.After(rand.N(maxBackoff)):
-		case <-ctx.Done():
+		if !watch.Sleep(ctx, rand.N(maxBackoff)) {
 			return ctx.Err()
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 )
 
 // List is a list of watchers. The zero value is ready; do not copy it. Its methods may be called from any goroutine.
@@ -38,6 +39,16 @@ func Until(ctx context.Context, watch func(changed func()) (stop func()), done f
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// Sleep waits for d, or until ctx ends. It reports whether ctx has not ended before.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

@@ -3,10 +3,8 @@ package approvals
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/indusagi/indus/approval"
-	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/spf13/cobra"
@@ -68,16 +66,7 @@ func openBook(ctx context.Context, f *command.ClusterFlags, s show.Streams) (
 }
 
 // fileError returns an error about the file of approvals, or about the cluster.
-func fileError(err error) error {
-	if err == nil {
-		return nil
-	}
-	code := command.ExitFault
-	if errors.Is(err, cluster.ErrUnavailable) {
-		code = command.ExitUnreachable
-	}
-	return &command.ExitError{Code: code, Err: fmt.Errorf("approvals: %w", err)}
-}
+func fileError(err error) error { return command.StateError("approvals", err) }
 
 // itemError returns an error about one approval.
 func itemError(err error) error {

@@ -18,9 +18,7 @@ type person struct {
 
 // newPerson returns the user at the terminal, or nil if stdin or stderr is not a terminal.
 func newPerson(s show.Streams) *person {
-	_, in := show.Terminal(s.In)
-	_, out := show.Terminal(s.Err)
-	if !in || !out {
+	if !s.IsAttended() {
 		return nil
 	}
 	return &person{s, s.Lines()}

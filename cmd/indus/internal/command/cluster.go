@@ -15,6 +15,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/identity"
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -60,9 +61,7 @@ func OpenCluster(ctx context.Context, c *mcpconfig.Cluster, wait time.Duration, 
 		if !errors.Is(err, cluster.ErrUnavailable) || time.Now().After(end) {
 			return nil, clusterError(err)
 		}
-		select {
-		case <-time.After(connectAgain):
-		case <-ctx.Done():
+		if !watch.Sleep(ctx, connectAgain) {
 			return nil, ctx.Err()
 		}
 	}
@@ -73,6 +72,19 @@ func clusterError(err error) error {
 		return nil
 	}
 	return &ExitError{Code: ExitUnreachable, Err: fmt.Errorf("cluster: %w", err)}
+}
+
+// StateError returns an error about state in a file of the user or in a cluster, with its exit code. It returns nil for
+// nil.
+func StateError(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	code := ExitFault
+	if errors.Is(err, cluster.ErrUnavailable) {
+		code = ExitUnreachable
+	}
+	return &ExitError{Code: code, Err: fmt.Errorf("%s: %w", what, err)}
 }
 
 // Close ends the connection.

@@ -394,9 +394,7 @@ func maskedTexts(plain, masked any) (out []string) {
 
 // confirm asks for a yes on a terminal.
 func confirm(ctx context.Context, s show.Streams) error {
-	_, in := show.Terminal(s.In)
-	_, out := show.Terminal(s.Err)
-	if !in || !out {
+	if !s.IsAttended() {
 		return command.Usagef("nothing was written: add --yes to write it, or run this in a terminal")
 	}
 	fmt.Fprint(s.Err, "write it? [y/N] ")

@@ -3,14 +3,12 @@ package keys
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/identity"
@@ -95,13 +93,7 @@ func openForWriting(
 }
 
 // keysError returns an error about the file of keys, or about the cluster.
-func keysError(err error) error {
-	code := command.ExitFault
-	if errors.Is(err, cluster.ErrUnavailable) {
-		code = command.ExitUnreachable
-	}
-	return &command.ExitError{Code: code, Err: fmt.Errorf("keys: %w", err)}
-}
+func keysError(err error) error { return command.StateError("keys", err) }
 
 func newLs(c *command.ClusterFlags, s show.Streams) *cobra.Command {
 	var asJSON bool

@@ -223,7 +223,7 @@ func (w *heldServer) resolve(ctx context.Context) (bool, error) {
 // approveEach shows each waiting server and asks for its approval. Without a terminal it only lists them, and returns
 // an error. If the approval covers the results of commands, they run after the first yes, and it asks again.
 func approveEach(ctx context.Context, waiting []*heldServer, s show.Streams) error {
-	if !hasTerminal(s) {
+	if !s.IsAttended() {
 		for _, w := range waiting {
 			fmt.Fprint(s.Out, w)
 		}
@@ -285,13 +285,6 @@ func askLine(ctx context.Context, question string, answers <-chan string, s show
 
 func isYes(answer string) bool {
 	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes")
-}
-
-// hasTerminal reports whether a person can be asked.
-func hasTerminal(s show.Streams) bool {
-	_, in := show.Terminal(s.In)
-	_, out := show.Terminal(s.Err)
-	return in && out
 }
 
 // revokeServers revokes approvals of the project, regardless of the present content of its file.

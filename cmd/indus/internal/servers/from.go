@@ -56,7 +56,7 @@ func (f *addFlags) fromRegistry(
 	if d.JSON, err = p.row(ctx); err != nil {
 		return d, err
 	}
-	return d, p.confirm(ctx, d.JSON, source, c)
+	return d, p.confirm(ctx, d.JSON, c)
 }
 
 // registryConfig reads the configuration that names the registries: the file of --mcp if it exists, or the user's own.
@@ -159,7 +159,7 @@ func (p *plan) choose(ctx context.Context, values map[string]string) error {
 
 // askValues asks for missing values.
 func (p *plan) askValues(ctx context.Context, missing *registry.MissingError, values map[string]string) error {
-	if !hasTerminal(p.streams) {
+	if !p.streams.IsAttended() {
 		var flags []string
 		for _, n := range missing.Inputs {
 			flags = append(flags, "--env "+show.ShellWord(n.Name)+"=…")
@@ -187,10 +187,10 @@ func (p *plan) askValues(ctx context.Context, missing *registry.MissingError, va
 }
 
 // confirm shows a row and its origin, and asks whether to write it. Then it writes the files of a bundle.
-func (p *plan) confirm(ctx context.Context, row json.RawMessage, source string, c *mcpconfig.Config) error {
+func (p *plan) confirm(ctx context.Context, row json.RawMessage, c *mcpconfig.Config) error {
 	s, e := p.streams, p.entry
 	var page show.Page
-	page.Printf("%s@%s of %s\n", e.Name, e.Version, source)
+	page.Printf("%s@%s of %s\n", e.Name, e.Version, p.source)
 	page.Write(show.EscapeHarmful([]byte(layoutJSON(row, "") + "\n")))
 	fmt.Fprint(s.Err, page.String())
 	if e.Status == "deprecated" {
@@ -209,7 +209,7 @@ func (p *plan) confirm(ctx context.Context, row json.RawMessage, source string, 
 		s.Reportf("it is also there as %s: see --kind", strings.Join(rest, ", "))
 	}
 	if !p.write {
-		if !hasTerminal(s) {
+		if !s.IsAttended() {
 			return command.Usagef("nothing was written: add --write, or run this in a terminal")
 		}
 		answer, err := askLine(ctx, "write "+show.ShellWord(p.id)+"? [y/N] ", p.answers, s)

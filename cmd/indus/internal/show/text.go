@@ -163,6 +163,13 @@ func Terminal(stream any) (*os.File, bool) {
 	return file, true
 }
 
+// IsAttended reports whether a person can be asked: stdin and stderr are terminals.
+func (s Streams) IsAttended() bool {
+	_, in := Terminal(s.In)
+	_, out := Terminal(s.Err)
+	return in && out
+}
+
 // Clean makes text from a server safe for a terminal: it returns one line without control characters.
 func Clean(s string) string {
 	return chars.OneLine(s)
