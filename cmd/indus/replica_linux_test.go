@@ -110,10 +110,9 @@ func TestARollingRestartLosesNoCall(t *testing.T) {
 // balanced is 50 clients of both eras at three processes of indus, behind a balancer.
 type balanced struct {
 	*replicas.Balancer
+	site
 	t       *testing.T
-	members []*member
 	clients []*visitor
-	web     *http.Client
 	trace   string          // a file with a line for each call that ran
 	hanging *fixture.Server // has a tool that answers when it is released
 	over    chan struct{}   // closed when the clients shall leave
@@ -121,6 +120,12 @@ type balanced struct {
 
 	mu     sync.Mutex
 	faults []*fault
+}
+
+// site is some replicas, and a client for them.
+type site struct {
+	members []*member
+	web     *http.Client
 }
 
 // member is one replica.
@@ -140,45 +145,12 @@ type fault struct {
 }
 
 func newBalanced(t *testing.T) *balanced {
-	dir := t.TempDir()
-	c := &balanced{
-		t: t, trace: filepath.Join(dir, "trace"), hanging: fixture.New(t), over: make(chan struct{}),
-		web: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
-	}
-	files := []string{"--no-ledger", "--ready-delay", "1h", "--drain", "1h"}
-	for _, flag := range []string{"--key-file", "--peer-key-file"} {
-		path := filepath.Join(dir, flag)
-		if err := os.WriteFile(path, []byte(sealed.NewKeyText()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, flag, path)
-	}
-	servers := map[string]row{
+	c := &balanced{t: t, trace: filepath.Join(t.TempDir(), "trace"), hanging: fixture.New(t), over: make(chan struct{})}
+	c.site = newSite(t, 3, map[string]row{
 		"g": {fixture.Gossip(t), []string{"-name", "g", "-trace", c.trace}, nil}, "f": {c.hanging.Path, c.hanging.Args, nil},
-	}
-	var urls []string
-	var addresses []string // for each other
-	for _, name := range []string{"a", "b", "c"} {
-		addresses = append(addresses, name+"="+fixture.FreeAddr(t))
-		files = append(files, "--peer", addresses[len(addresses)-1])
-	}
-	for _, address := range addresses {
-		m := &member{name: address[:1]}
-		clients := fixture.FreeAddr(t)
-		m.url = "http://" + clients
-		m.start = func() {
-			t.Helper()
-			flags := append([]string{"--addr", clients, "--replica", address}, files...)
-			m.program = startServe(t, servers, flags...)
-			m.waitFor(&m.err, `f: ready`)
-			m.waitFor(&m.err, `g: ready`)
-		}
-		m.start()
-		c.members, urls = append(c.members, m), append(urls, m.url)
-	}
-	c.Balancer = replicas.NewBalancer(t, urls...)
-	c.WaitReady(t, len(urls))
-	t.Cleanup(c.web.CloseIdleConnections)
+	}, "--ready-delay", "1h", "--drain", "1h")
+	c.Balancer = replicas.NewBalancer(t, c.urls()...)
+	c.WaitReady(t, len(c.members))
 	for i := range 50 {
 		v := &visitor{balanced: c, name: fmt.Sprint("v", i), modern: i%2 == 0}
 		c.clients = append(c.clients, v)
@@ -186,6 +158,50 @@ func newBalanced(t *testing.T) *balanced {
 	}
 	t.Cleanup(c.leave)
 	return c
+}
+
+// newSite starts n replicas, and waits until each of them has its servers.
+func newSite(t testing.TB, n int, servers map[string]row, flags ...string) site {
+	t.Helper()
+	s := site{web: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	t.Cleanup(s.web.CloseIdleConnections)
+	dir := t.TempDir()
+	flags = append(flags, "--no-ledger")
+	for _, flag := range []string{"--key-file", "--peer-key-file"} {
+		path := filepath.Join(dir, flag)
+		if err := os.WriteFile(path, []byte(sealed.NewKeyText()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		flags = append(flags, flag, path)
+	}
+	var addresses []string // for each other
+	for i := range n {
+		addresses = append(addresses, fmt.Sprintf("%c=%s", 'a'+i, fixture.FreeAddr(t)))
+		flags = append(flags, "--peer", addresses[i])
+	}
+	for _, address := range addresses {
+		m := &member{name: address[:1]}
+		clients := fixture.FreeAddr(t)
+		m.url = "http://" + clients
+		m.start = func() {
+			t.Helper()
+			m.program = startServe(t, servers, append([]string{"--addr", clients, "--replica", address}, flags...)...)
+			for name := range servers {
+				m.waitFor(&m.err, name+`: ready`)
+			}
+		}
+		m.start()
+		s.members = append(s.members, m)
+	}
+	return s
+}
+
+// urls returns the addresses for clients.
+func (s *site) urls() (urls []string) {
+	for _, m := range s.members {
+		urls = append(urls, m.url)
+	}
+	return urls
 }
 
 // leave ends the clients, and checks that no call ran twice.
@@ -387,11 +403,14 @@ func (v *visitor) stay() {
 	}
 }
 
+// initialization is the first request of a client of the legacy era.
+const initialization = `{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+	`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+
 // initialize opens a session.
 func (v *visitor) initialize(nonce string) bool {
 	id := "initialize." + nonce
-	a, err := v.exchange(id, `{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-11-25",`+
-		`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	a, err := v.exchange(id, initialization)
 	if err == nil && a.session == "" {
 		err = fmt.Errorf("%d %s", a.status, a.text)
 	}
@@ -441,7 +460,7 @@ type answered struct {
 }
 
 // send sends a message to a URL. The text of the answer is the text of the tool, or the whole body.
-func (c *balanced) send(ctx context.Context, url, id, session, body string) (answered, error) {
+func (s *site) send(ctx context.Context, url, id, session, body string) (answered, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/mcp", strings.NewReader(body))
 	if err != nil {
 		return answered{}, err
@@ -461,7 +480,7 @@ func (c *balanced) send(ctx context.Context, url, id, session, body string) (ans
 		r.Header.Set("Mcp-Method", m.Method)
 		r.Header.Set("Mcp-Name", m.Params.Name)
 	}
-	w, err := c.web.Do(r)
+	w, err := s.web.Do(r)
 	if err != nil {
 		return answered{}, err
 	}

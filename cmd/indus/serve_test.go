@@ -29,7 +29,7 @@ type row struct {
 }
 
 // startServe starts indus serve with these servers.
-func startServe(t *testing.T, servers map[string]row, flags ...string) *program {
+func startServe(t testing.TB, servers map[string]row, flags ...string) *program {
 	t.Helper()
 	return launch(t, indusCommand(t, servers, append([]string{"serve"}, flags...)...))
 }
