@@ -53,6 +53,7 @@ deployment:
 	@command -v haproxy >/dev/null || { echo "HAProxy is missing: run apt-get install haproxy"; exit 1; }
 	cd internal/testkit/deployment && $(GO) test -gcflags=k8s.io/...='-l -N' \
 		-gcflags=google.golang.org/...='-l -N' -gcflags=sigs.k8s.io/...='-l -N' ./...
+	$(GO) test -vet=off ./internal/testkit/conformance -run OverReplicas -haproxy
 
 # TESTED=1 says that make test has just passed: it tests with the race detector. Then, as in CI, an input that fuzzing finds is
 # printed and refuses nothing, because it is random and seldom in what has changed. The inputs in the tree are tests like others.

@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"testing"
 
@@ -12,6 +13,8 @@ import (
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 )
+
+var haproxy = flag.Bool("haproxy", false, "use HAProxy with deploy/haproxy.cfg as the balancer of replicas")
 
 // throughReplicas returns a front of several gateways behind a balancer that sends each request to another one. Each has
 // a process of its own of a server on stdio.
@@ -33,12 +36,15 @@ func throughReplicas(n int) front {
 				t.Fatalf("%s: %+v", m.Name, s)
 			}
 		}
+		if *haproxy {
+			return replicas.HAProxy(t, site.URLs()...) + "/mcp"
+		}
 		return site.URL + "/mcp"
 	}
 }
 
 // TestServerOverReplicas runs the eight runs of TestServer over two replicas. The results are the same as over one. make
-// conformance runs them over three replicas too.
+// conformance runs them over three replicas too, and make deployment runs them behind HAProxy.
 func TestServerOverReplicas(t *testing.T) {
 	t.Parallel()
 	counts := []int{2}

@@ -54,13 +54,11 @@ func Start(t testing.TB, n int, keys *host.Keys, open Open) *Site {
 	}
 	var peers []replica.Peer
 	site := &Site{}
-	var urls []string
 	for i := range n {
 		m := &Member{Name: string(rune('a' + i)), t: t, open: open, keys: keys}
 		m.clients, m.peer = fixture.FreeAddr(t), fixture.FreeAddr(t)
 		m.URL = "http://" + m.clients
 		peers = append(peers, replica.Peer{Name: m.Name, Address: m.peer})
-		urls = append(urls, m.URL)
 		site.Members = append(site.Members, m)
 	}
 	for _, m := range site.Members {
@@ -70,7 +68,7 @@ func Start(t testing.TB, n int, keys *host.Keys, open Open) *Site {
 		}
 		m.Start()
 	}
-	site.Balancer = NewBalancer(t, urls...)
+	site.Balancer = NewBalancer(t, site.URLs()...)
 	site.WaitReady(t, n)
 	t.Cleanup(func() {
 		for _, m := range site.Members {
@@ -146,6 +144,14 @@ func (m *Member) Stop() error {
 	case <-time.After(time.Minute):
 		return fmt.Errorf("the replica %s does not stop", m.Name)
 	}
+}
+
+// URLs returns the addresses of the replicas for clients.
+func (s *Site) URLs() (urls []string) {
+	for _, m := range s.Members {
+		urls = append(urls, m.URL)
+	}
+	return urls
 }
 
 // Restart restarts a replica as SIGTERM and a ready delay do: the balancer sends it no more requests before it stops.

@@ -1,0 +1,80 @@
+package replicas
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/indusagi/indus/internal/testkit/fixture"
+)
+
+// InstallHAProxy is the command that installs HAProxy.
+const InstallHAProxy = "apt-get install haproxy"
+
+// resolved matches the part of a line of deploy/haproxy.cfg that depends on the resolver of Docker.
+var resolved = regexp.MustCompile(`(?m) resolvers docker init-addr none$|^resolvers docker\n(  .*\n)*`)
+
+// HAProxy starts HAProxy with the configuration of deploy/haproxy.cfg, for these backends, and returns its URL. The
+// addresses are the only difference.
+func HAProxy(t testing.TB, backends ...string) string {
+	t.Helper()
+	program, err := exec.LookPath("haproxy")
+	if err != nil {
+		t.Fatal("HAProxy is missing: run " + InstallHAProxy)
+	}
+	_, here, _, _ := runtime.Caller(0)
+	shipped, err := os.ReadFile(filepath.Join(filepath.Dir(here), "../../../deploy/haproxy.cfg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, servers, _ := strings.Cut(resolved.ReplaceAllString(string(shipped), ""), "  server a ")
+	if n := strings.Count(servers, "  server "); n != 1 {
+		t.Fatalf("haproxy.cfg has %d servers after the first one, want 1", n)
+	}
+	address := fixture.FreeAddr(t)
+	config = strings.Replace(config, "bind :7332", "bind "+address, 1)
+	for i, backend := range backends {
+		u, err := url.Parse(backend)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config += fmt.Sprintf("  server %c %s\n", 'a'+i, u.Host)
+	}
+	file := filepath.Join(t.TempDir(), "haproxy.cfg")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "-db", "-f", file)
+	var said strings.Builder
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("HAProxy: %s", said.String())
+		}
+	})
+	site := "http://" + address
+	wait(t, func() string {
+		answer, err := http.Get(site + "/")
+		if err != nil {
+			return err.Error()
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusNotFound { // only the addresses for clients pass
+			return answer.Status
+		}
+		return ""
+	})
+	return site
+}
