@@ -1,5 +1,5 @@
 # make test    the peers are installed, all tests pass (with the race detector, where there is a C compiler; vet is check's),
-#              those of the providers' SDKs too
+#              those of the providers' SDKs, and of the shared state during faults too
 # make check   the same, and format, vet, staticcheck, leaks, layers, 1 s for each fuzz target, conformance, other platforms
 # make conformance  the official suite alone: against our client side, and against the gateway before servers of both eras
 #              on stdio and HTTP; UPDATE=-update writes the tables of docs/conformance.md and docs/clients.md
@@ -26,7 +26,7 @@ SDKS := -gcflags=github.com/anthropics/...=-l -gcflags=github.com/openai/...=-l
 # A program with the race detector sleeps for a second before it exits, and so does each package's test.
 export GORACE := atexit_sleep_ms=0
 
-.PHONY: all build test providers deployment check format vet staticcheck templates race platforms conformance fuzz bench compare soak release release-check peers clean
+.PHONY: all build test providers deployment chaos check format vet staticcheck templates race platforms conformance fuzz bench compare soak release release-check peers clean
 
 all: build
 
@@ -42,7 +42,7 @@ $(PEERS): testdata/peers/package.json testdata/peers/package-lock.json
 test: peers
 	$(GO) test $(RACE) -vet=off -timeout 15m ./...
 	$(GO) test -vet=off ./policy ./schema ./schema/validate
-	$(MAKE) providers deployment
+	$(MAKE) providers deployment chaos
 	cd tools/packages && $(GO) vet . && $(GO) test -vet=off .
 
 providers:
@@ -54,6 +54,10 @@ deployment:
 	cd internal/testkit/deployment && $(GO) test -gcflags=k8s.io/...='-l -N' \
 		-gcflags=google.golang.org/...='-l -N' -gcflags=sigs.k8s.io/...='-l -N' ./...
 	$(GO) test -vet=off ./internal/testkit/conformance -run OverReplicas -haproxy
+
+# Its schedule of faults is short. A long one: go test -run Chaos . -args -for 10m -seed 7
+chaos:
+	cd internal/testkit/chaos && $(GO) vet $(RACE) . && $(GO) test $(RACE) -vet=off .
 
 # TESTED=1 says that make test has just passed: it tests with the race detector. Then, as in CI, an input that fuzzing finds is
 # printed and refuses nothing, because it is random and seldom in what has changed. The inputs in the tree are tests like others.

@@ -63,13 +63,15 @@ func (l *streamLog) Read(ctx context.Context, after uint64, limit int) ([]cluste
 		return nil, nil
 	}
 	n := int(min(info.State.LastSeq-after, uint64(limit)))
-	consumer, err := l.stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1, InactiveThreshold: stepWait,
+	// An ordered consumer would try again without end, and not regard the context.
+	consumer, err := l.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1, AckPolicy: jetstream.AckNonePolicy,
+		InactiveThreshold: stepWait, MemoryStorage: true, Replicas: 1,
 	})
 	if err != nil {
 		return nil, fault(err)
 	}
-	batch, err := consumer.Fetch(n, jetstream.FetchMaxWait(stepWait))
+	batch, err := consumer.Fetch(n, jetstream.FetchContext(ctx))
 	if err != nil {
 		return nil, fault(err)
 	}
@@ -83,6 +85,9 @@ func (l *streamLog) Read(ctx context.Context, after uint64, limit int) ([]cluste
 	}
 	if err := batch.Error(); err != nil {
 		return nil, fault(err)
+	}
+	if len(out) < n { // the server ended the request
+		return nil, fault(fmt.Errorf("%d of %d records of %s arrived", len(out), n, l.subject))
 	}
 	return out, nil
 }

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -44,19 +45,73 @@ func StartCore(tb testing.TB, config ...string) *Server {
 	return start(tb, config)
 }
 
+// Cluster is servers that replicate.
+type Cluster struct {
+	Servers []*Server
+	routes  map[[2]int]*Link // from the first server to the second one; nil without links
+}
+
 // StartCluster starts n servers that replicate.
 func StartCluster(tb testing.TB, n int) []*Server {
 	tb.Helper()
-	routes := make([]string, n)
-	for i := range routes {
-		routes[i] = freeAddress(tb)
+	return startCluster(tb, n, false).Servers
+}
+
+// StartDividable starts n servers that replicate, and can be separated from each other. A server does not name the
+// others to its clients.
+func StartDividable(tb testing.TB, n int) *Cluster {
+	tb.Helper()
+	return startCluster(tb, n, true)
+}
+
+func startCluster(tb testing.TB, n int, links bool) *Cluster {
+	tb.Helper()
+	listen := make([]string, n)
+	for i := range listen {
+		listen[i] = freeAddress(tb)
 	}
-	all := make([]*Server, n)
-	for i := range all {
-		all[i] = Start(tb, fmt.Sprintf("server_name: n%d\ncluster { name: test, listen: %q, routes: [nats://%s] }", i,
-			routes[i], strings.Join(routes, ", nats://")))
+	c := &Cluster{routes: map[[2]int]*Link{}}
+	for i := range n {
+		routes, more := slices.Clone(listen), ""
+		if links {
+			more = `no_advertise: true, advertise: "127.0.0.1:1"` // else servers find routes that are no links
+			for j, to := range listen {
+				if i != j {
+					c.routes[[2]int{i, j}] = NewLink(tb, to)
+					routes[j] = c.routes[[2]int{i, j}].Address
+				}
+			}
+		}
+		c.Servers = append(c.Servers, Start(tb, fmt.Sprintf("server_name: n%d\ncluster { name: test, listen: %q, "+
+			"routes: [nats://%s], %s }", i, listen[i], strings.Join(routes, ", nats://"), more)))
 	}
-	return all
+	return c
+}
+
+// Cut stops the messages from a server to another one. Those of the other direction still arrive.
+func (c *Cluster) Cut(from, to int) { c.set(from, to, true) }
+
+// Heal ends all cuts. What waited arrives then.
+func (c *Cluster) Heal() {
+	for pair := range c.routes {
+		c.set(pair[0], pair[1], false)
+	}
+}
+
+// set cuts or opens a direction, in the routes that either server began.
+func (c *Cluster) set(from, to int, cut bool) {
+	c.routes[[2]int{from, to}].there.set(cut)
+	c.routes[[2]int{to, from}].back.set(cut)
+}
+
+// Isolate stops all messages between a server and the others.
+func (c *Cluster) Isolate(server int) {
+	for i := range c.Servers {
+		if i != server {
+			c.Cut(server, i)
+			c.Cut(i, server)
+		}
+	}
 }
 
 func start(tb testing.TB, config []string) *Server {
