@@ -84,8 +84,9 @@ func (b *Book) Require(ctx context.Context, item Item) (Item, Outcome, error) {
 		return r.Item, outcomeOf(r.State), nil
 	}
 	var out Item
-	outcome := Pending
+	var outcome Outcome
 	err = b.step(ctx, func(all content, now time.Time) (content, error) {
+		outcome = Pending // also if another process was faster, and this is the second attempt
 		r := all.find(key, now)
 		switch {
 		case r == nil:

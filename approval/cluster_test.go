@@ -20,7 +20,7 @@ var (
 	firstSeed = flag.Uint64("seed", 1, "seed of the first schedule")
 )
 
-// TestClusterSchedules runs the books of several processes with lost connections and answers, in virtual time. Nothing is
+// TestClusterSchedules runs the books of several processes with lost connections and answers and old reads, in virtual time. Nothing is
 // decided twice, no grant is used twice, and in the end all processes agree. Replay one schedule with -run
 // ClusterSchedules -schedules 1 -seed N.
 func TestClusterSchedules(t *testing.T) {
@@ -73,7 +73,7 @@ func (s *clusterSchedule) process(i int) {
 	}
 	time.Sleep(time.Millisecond)
 	faults := rand.New(rand.NewPCG(s.seed, uint64(100+i)))
-	client.SetFaults(func() clustertest.Fault { return clustertest.Fault(max(0, faults.IntN(20)-17)) })
+	client.SetFaults(func() clustertest.Fault { return clustertest.Fault(max(0, faults.IntN(20)-16)) })
 	var known []string
 	for range 30 {
 		time.Sleep(time.Duration(r.Int64N(int64(time.Minute))))
@@ -119,5 +119,45 @@ func (s *clusterSchedule) count(in map[string]int, id string, add bool) {
 	defer s.mu.Unlock()
 	if add {
 		in[id]++
+	}
+}
+
+// Two processes use a grant at the same time: one of them has it, and the other one asks again.
+func TestGrantOfAnotherProcess(t *testing.T) {
+	var m clustertest.Memory
+	first, second := m.Connect(), m.Connect()
+	var books []*approval.Book
+	for _, client := range []*clustertest.Client{first, second} {
+		document, err := cluster.OpenDocument(t.Context(), client, "approvals")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(document.Close)
+		book, err := approval.Open("", &approval.Options{Document: document})
+		if err != nil {
+			t.Fatal(err)
+		}
+		books = append(books, book)
+	}
+	call := approval.Item{Way: approval.Other}
+	item, _, err := books[0].Require(t.Context(), call)
+	if err == nil {
+		_, err = books[0].Decide(t.Context(), item.ID, approval.Decision{Allow: true, Channel: approval.ByOperator})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := 0
+	second.SetFaults(func() clustertest.Fault {
+		if steps++; steps == 2 { // it has read the grant, and another process uses it
+			if _, outcome, err := books[0].Require(t.Context(), call); outcome != approval.Granted || err != nil {
+				t.Errorf("the first process: %v, %v", outcome, err)
+			}
+		}
+		return clustertest.None
+	})
+	again, outcome, err := books[1].Require(t.Context(), call)
+	if outcome != approval.Pending || again.ID == item.ID || err != nil {
+		t.Errorf("the second process: %v of %s, %v", outcome, again.ID, err)
 	}
 }

@@ -17,6 +17,7 @@ type Memory struct {
 	mu       sync.Mutex
 	sequence uint64
 	kvs      map[string]map[string]cluster.Entry
+	before   map[string]cluster.Entry // by name and key: the entry before the last change
 	expiry   map[string]*time.Timer
 	logs     map[string][]cluster.Record
 	subs     map[*subscription]bool
@@ -31,6 +32,7 @@ const (
 	None    Fault = iota
 	Refused       // the step is not done, and fails
 	Lost          // the step is done, and its answer is lost
+	Old           // a read returns the state before the last change
 )
 
 // Client is the connection of one process to a Memory.
@@ -71,7 +73,7 @@ func (c *Client) isDown() bool {
 }
 
 // step does one step of the engine with the faults of the client.
-func (c *Client) step(ctx context.Context, do func(*Memory) error) error {
+func (c *Client) step(ctx context.Context, do func(m *Memory, old bool) error) error {
 	c.mu.Lock()
 	fault := None
 	if c.fault != nil {
@@ -89,7 +91,7 @@ func (c *Client) step(ctx context.Context, do func(*Memory) error) error {
 	}
 	c.memory.mu.Lock()
 	defer c.memory.mu.Unlock()
-	err := do(c.memory)
+	err := do(c.memory, fault == Old)
 	if fault == Lost {
 		return fmt.Errorf("%w: the answer was lost by the test", cluster.ErrUnavailable)
 	}
@@ -134,9 +136,12 @@ type memoryKV struct {
 
 // Get implements [cluster.KV].
 func (k *memoryKV) Get(ctx context.Context, key string) (e cluster.Entry, err error) {
-	err = k.step(ctx, func(m *Memory) error {
-		var ok bool
-		if e, ok = m.kvs[k.name][key]; !ok {
+	err = k.step(ctx, func(m *Memory, old bool) error {
+		e = m.kvs[k.name][key]
+		if before, ok := m.before[k.name+"/"+key]; ok && old {
+			e = before
+		}
+		if e.Revision == 0 {
 			return cluster.ErrNotFound
 		}
 		return nil
@@ -151,18 +156,20 @@ func (k *memoryKV) Set(
 	if len(value) > cluster.MaxValue || len(key) > cluster.MaxKey {
 		return 0, fmt.Errorf("a key of %d and a value of %d bytes are too long", len(key), len(value))
 	}
-	err = k.step(ctx, func(m *Memory) error {
+	err = k.step(ctx, func(m *Memory, _ bool) error {
 		if m.kvs[k.name][key].Revision != revision {
 			return cluster.ErrConflict
 		}
 		if m.kvs == nil {
 			m.kvs, m.expiry = map[string]map[string]cluster.Entry{}, map[string]*time.Timer{}
+			m.before = map[string]cluster.Entry{}
 		}
 		if m.kvs[k.name] == nil {
 			m.kvs[k.name] = map[string]cluster.Entry{}
 		}
 		m.sequence++
 		stored = m.sequence
+		m.before[k.name+"/"+key] = m.kvs[k.name][key]
 		m.kvs[k.name][key] = cluster.Entry{
 			Key: key, Value: slices.Clone(value), Revision: stored, Stored: time.Now(),
 		}
@@ -188,22 +195,27 @@ func (m *Memory) expire(name, key string, revision uint64, ttl time.Duration) {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			if m.kvs[name][key].Revision == revision {
-				delete(m.kvs[name], key)
-				m.notify()
+				m.remove(name, key)
 			}
 		})
 	}
 }
 
+// remove removes a key. The lock is held.
+func (m *Memory) remove(name, key string) {
+	m.before[name+"/"+key] = m.kvs[name][key]
+	delete(m.kvs[name], key)
+	m.notify()
+}
+
 // Delete implements [cluster.KV].
 func (k *memoryKV) Delete(ctx context.Context, key string, revision uint64) error {
-	return k.step(ctx, func(m *Memory) error {
+	return k.step(ctx, func(m *Memory, _ bool) error {
 		if revision == 0 || m.kvs[k.name][key].Revision != revision {
 			return cluster.ErrConflict
 		}
-		delete(m.kvs[k.name], key)
+		m.remove(k.name, key)
 		m.expire(k.name, key, 0, 0)
-		m.notify()
 		return nil
 	})
 }
@@ -254,7 +266,7 @@ func Changes(known map[string]uint64, now map[string]cluster.Entry) (all []clust
 
 // Log implements [cluster.Engine].
 func (c *Client) Log(ctx context.Context, name string) (cluster.Log, error) {
-	return &memoryLog{c, name}, c.step(ctx, func(*Memory) error { return nil })
+	return &memoryLog{c, name}, c.step(ctx, func(*Memory, bool) error { return nil })
 }
 
 // memoryLog is a log of a Memory.
@@ -268,7 +280,7 @@ func (l *memoryLog) Append(ctx context.Context, data []byte, after uint64) (uint
 	if len(data) > cluster.MaxValue {
 		return 0, fmt.Errorf("a record of %d bytes is too long", len(data))
 	}
-	err := l.step(ctx, func(m *Memory) error {
+	err := l.step(ctx, func(m *Memory, _ bool) error {
 		if uint64(len(m.logs[l.name])) != after {
 			return cluster.ErrConflict
 		}
@@ -286,8 +298,11 @@ func (l *memoryLog) Append(ctx context.Context, data []byte, after uint64) (uint
 
 // Read implements [cluster.Log].
 func (l *memoryLog) Read(ctx context.Context, after uint64, limit int) (out []cluster.Record, err error) {
-	err = l.step(ctx, func(m *Memory) error {
+	err = l.step(ctx, func(m *Memory, old bool) error {
 		all := m.logs[l.name]
+		if old && len(all) > 0 {
+			all = all[:len(all)-1]
+		}
 		if after < uint64(len(all)) {
 			out = slices.Clone(all[after:min(after+uint64(limit), uint64(len(all)))])
 		}
@@ -306,7 +321,7 @@ type subscription struct {
 
 // Publish implements [cluster.Bus].
 func (c *Client) Publish(ctx context.Context, topic string, data []byte) error {
-	return c.step(ctx, func(m *Memory) error {
+	return c.step(ctx, func(m *Memory, _ bool) error {
 		for s := range m.subs {
 			if s.topic == topic && !s.client.isDown() {
 				select {
