@@ -43,6 +43,8 @@ type Document struct {
 	mu       sync.Mutex
 	text     []byte // nil: there is no document
 	revision uint64
+	// announced is the revision of the last change. Until it is read, a read was old.
+	announced uint64
 }
 
 // head is the value of the key of a document, if the text is in parts.
@@ -71,7 +73,8 @@ func OpenDocument(ctx context.Context, engine Engine, name string) (*Document, e
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	d.stop = stop
 	d.running.Go(func() {
-		_ = d.heads.Watch(run, func(Change) {
+		_ = d.heads.Watch(run, func(c Change) {
+			d.announce(c)
 			select {
 			case d.changed <- struct{}{}:
 			default:
@@ -97,7 +100,7 @@ func (d *Document) follow(ctx context.Context) {
 			return
 		}
 		for {
-			if _, _, err := d.Load(ctx); err == nil {
+			if _, revision, err := d.Load(ctx); err == nil && d.isCurrent(revision) {
 				break
 			}
 			if !watch.Sleep(ctx, retryLoad) {
@@ -105,6 +108,21 @@ func (d *Document) follow(ctx context.Context) {
 			}
 		}
 	}
+}
+
+func (d *Document) announce(c Change) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c.Key == headKey {
+		d.announced = c.Revision
+	}
+}
+
+// isCurrent reports whether a revision is as new as the last change.
+func (d *Document) isCurrent(revision uint64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return revision >= d.announced
 }
 
 // Read returns the last known text, and its revision. A text of nil means that there is no document. While the engine
@@ -115,7 +133,7 @@ func (d *Document) Read() (text []byte, revision uint64) {
 	return d.text, d.revision
 }
 
-// Load returns the current text from the engine.
+// Load returns the text from the engine. It may have been replaced some seconds before, see [KV].
 func (d *Document) Load(ctx context.Context) (text []byte, revision uint64, err error) {
 	for range maxReads {
 		var e Entry

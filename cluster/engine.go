@@ -9,7 +9,7 @@ import (
 // The errors of an engine. The errors of its methods wrap them.
 var (
 	ErrNotFound = errors.New("there is no such key")
-	// ErrConflict is returned if another process changed the key or the log before.
+	// ErrConflict is returned if another process changed the key or the log before, or is about to. The step is not done.
 	ErrConflict = errors.New("another process was faster")
 	// ErrUnavailable is returned if the engine did not confirm a step. The step may have been done.
 	ErrUnavailable = errors.New("the state that replicas share cannot be reached now: ask again")
@@ -34,7 +34,8 @@ type Engine interface {
 	Check() error
 }
 
-// KV is a set of keys with values.
+// KV is a set of keys with values. Set and Delete act on the current state. While the servers of an engine lose each
+// other, Get may return an entry that was replaced some seconds before. An entry is current if it can be stored again.
 type KV interface {
 	// Get returns the entry of a key. Without one, the error is ErrNotFound.
 	Get(ctx context.Context, key string) (Entry, error)
@@ -70,7 +71,8 @@ type Log interface {
 	// Append stores a record if after is the sequence of the last record, and returns its sequence. The first record
 	// follows 0. Otherwise the error is ErrConflict.
 	Append(ctx context.Context, data []byte, after uint64) (uint64, error)
-	// Read returns the records that follow the sequence after, and at most limit of them.
+	// Read returns the records that follow the sequence after, and at most limit of them. Like Get, it may miss those of
+	// the last seconds.
 	Read(ctx context.Context, after uint64, limit int) ([]Record, error)
 }
 

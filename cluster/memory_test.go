@@ -15,6 +15,7 @@ import (
 
 	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/cluster/clustertest"
+	"github.com/indusagi/indus/internal/watch"
 )
 
 func TestMemory(t *testing.T) {
@@ -57,6 +58,40 @@ func TestSchedulesAreReplayed(t *testing.T) {
 	}
 	if !lost {
 		t.Error("no answer was lost")
+	}
+}
+
+// If the engine answers with an old text after a change, the text is read again.
+func TestDocumentAfterAnOldRead(t *testing.T) {
+	var m clustertest.Memory
+	writes, reads := m.Connect(), m.Connect()
+	document := func(c *clustertest.Client) *cluster.Document {
+		d, err := cluster.OpenDocument(t.Context(), c, "d")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(d.Close)
+		return d
+	}
+	from, to := document(writes), document(reads)
+	steps := 0
+	reads.SetFaults(func() clustertest.Fault {
+		if steps++; steps < 3 {
+			return clustertest.Old
+		}
+		return clustertest.None
+	})
+	if err := from.Replace(t.Context(), []byte("new"), 0); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	watch.Until(ctx, to.Watch, func() bool {
+		text, _ := to.Read()
+		return string(text) == "new"
+	})
+	if text, _ := to.Read(); string(text) != "new" {
+		t.Errorf("the text is %q", text)
 	}
 }
 
@@ -111,6 +146,8 @@ func (s *schedule) process(i int, r *rand.Rand) {
 			return clustertest.Refused
 		case 1:
 			return clustertest.Lost
+		case 2:
+			return clustertest.Old
 		}
 		return clustertest.None
 	})

@@ -66,7 +66,8 @@ func (s *FileStore) lockShared(ctx context.Context, k Key, name string) (unlock 
 		_ = lease.Release(ctx) // otherwise it expires
 	})
 	if err == nil {
-		_, _, err = o.Document.Load(ctx) // the known text may be older than the lease
+		// The known text may be older than the lease, and so may a read. It is current if it can be stored again.
+		err = s.change(ctx, func(map[Key][]byte) (bool, error) { return true, nil })
 	}
 	if err != nil {
 		unlock()
@@ -99,7 +100,10 @@ func (s *FileStore) mark(ctx context.Context, marks cluster.KV, name string) (ui
 			return 0, err
 		}
 		if earlier.Revision == 0 || time.Now().After(end) {
-			return marks.Set(ctx, name, []byte(rand.Text()), earlier.Revision, 0)
+			revision, err := marks.Set(ctx, name, []byte(rand.Text()), earlier.Revision, 0)
+			if !errors.Is(err, cluster.ErrConflict) { // else the read was old
+				return revision, err
+			}
 		}
 		if !watch.Sleep(ctx, lockPause) {
 			return 0, ctx.Err()

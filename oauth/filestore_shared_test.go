@@ -209,12 +209,19 @@ func TestSharedValuesOfSeveral(t *testing.T) {
 	}
 }
 
-// A lock gives the present value, also if this process has not been notified of it yet.
+// A lock gives the present value, also if this process has not been notified of it yet and reads are old.
 func TestSharedLockReadsThePresentValue(t *testing.T) {
 	t.Parallel()
 	var m clustertest.Memory
 	late := m.Connect()
 	writes, reads := shareIn(t, m.Connect(), sharedKey, time.Minute), shareIn(t, late, sharedKey, time.Minute)
+	steps := 0
+	late.SetFaults(func() clustertest.Fault {
+		if steps++; steps%2 == 0 {
+			return clustertest.Old
+		}
+		return clustertest.None
+	})
 	for n := range 20 {
 		late.SetDown(true)
 		put(t, writes, alice, fmt.Sprint(n))

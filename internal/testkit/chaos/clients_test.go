@@ -129,12 +129,12 @@ func (l *load) rest(ctx context.Context, r *rand.Rand, err error) {
 	}
 }
 
-// run starts clients for keys and clients for a log, and returns when all have ended.
-func (l *load) run(ctx context.Context, clients int, kv func(client int) cluster.KV, log func(client int) cluster.Log) {
+// run starts a client of each KV and of each log, and returns when all have ended.
+func (l *load) run(ctx context.Context, kvs []cluster.KV, logs []cluster.Log) {
 	var running sync.WaitGroup
-	for i := range clients {
-		running.Go(func() { l.kv(ctx, i, kv(i)) })
-		running.Go(func() { l.log(ctx, clients+i, log(i)) })
+	for i, kv := range kvs {
+		running.Go(func() { l.kv(ctx, i, kv) })
+		running.Go(func() { l.log(ctx, len(kvs)+i, logs[i]) })
 	}
 	running.Wait()
 }

@@ -50,6 +50,7 @@ type step struct {
 	before, value string // "" means no key. Of a log they are all records before, and the new one or those that were read
 	mortal        bool   // the value may expire
 	outcome       outcome
+	began, ended  time.Time
 }
 
 func (s step) isRead() bool { return s.kind == get || s.kind == read }
@@ -71,7 +72,9 @@ type history struct {
 // record does a step, and stores it with the order in which it began and ended.
 func (h *history) record(client int, s step, do func(*step) error) error {
 	began := h.clock.Add(1)
+	s.began = time.Now()
 	err := do(&s)
+	s.ended = time.Now()
 	ended := h.clock.Add(1)
 	s.outcome = outcomeOf(err)
 	if s.outcome == unknown {
@@ -93,6 +96,10 @@ type rules struct {
 	// anyConflict accepts a conflict although the step would have been possible.
 	anyConflict bool
 }
+
+// strict is all that a KV and a log can promise. promised is what package cluster promises: while servers lose each other,
+// a read may be old, and a conflict may be with a step that is not done in the end.
+var strict, promised = rules{}, rules{oldReads: true, anyConflict: true}
 
 // next returns the state after a step, and false if the step is impossible.
 func (r rules) next(was state, s step) (state, bool) {
@@ -182,6 +189,25 @@ func invented(steps []porcupine.Operation) error {
 	return nil
 }
 
+// age returns how old a value was at most that was read.
+func (h *history) age() (oldest time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	replaced := map[string]time.Time{}
+	for _, o := range h.steps {
+		if s := o.Input.(step); s.outcome == done && s.kind == set && s.before != "" {
+			replaced[s.key+s.before] = s.ended
+		}
+	}
+	for _, o := range h.steps {
+		s := o.Input.(step)
+		if at, ok := replaced[s.key+s.value]; ok && s.kind == get {
+			oldest = max(oldest, s.began.Sub(at))
+		}
+	}
+	return oldest
+}
+
 // counts returns how many steps have an outcome.
 func (h *history) counts() map[outcome]int {
 	h.mu.Lock()
@@ -197,7 +223,8 @@ func (h *history) counts() map[outcome]int {
 func (h *history) mustHold(t *testing.T, r rules) {
 	t.Helper()
 	n := h.counts()
-	t.Logf("%d steps were done, %d were conflicts, and %d are unknown", n[done], n[conflicted], n[unknown])
+	t.Logf("%d steps were done, %d were conflicts, and %d are unknown; the oldest value was replaced %v before",
+		n[done], n[conflicted], n[unknown], h.age())
 	if n[done] == 0 || n[conflicted] == 0 || n[unknown] == 0 {
 		t.Error("a history without one of them tests nothing")
 	}

@@ -138,29 +138,30 @@ func TestChaosOfKeys(t *testing.T) {
 	for i := range engines {
 		engines[i] = connect(t, urlsFrom(c, i)...)
 	}
-	logs := make([]cluster.Log, clients)
+	kvs, logs := make([]cluster.KV, clients), make([]cluster.Log, clients)
 	for i, e := range engines {
+		kvs[i] = e.KV("x")
 		eventually(t, func() (err error) {
 			logs[i], err = e.Log(ctx, "x")
 			return err
 		})
 	}
 	var running sync.WaitGroup
-	running.Go(func() {
-		l.run(ctx, clients, func(i int) cluster.KV { return engines[i].KV("x") },
-			func(i int) cluster.Log { return logs[i] })
-	})
-	attack(t, c, func() error { return writes(t.Context(), engines[0].KV("progress")) })
+	running.Go(func() { l.run(ctx, kvs, logs) })
+	attack(t, c, func() error { return writes(t.Context(), engines[0].KV("progress"), "k") })
 	stop()
 	running.Wait()
-	l.mustHold(t, rules{})
+	for _, key := range keys {
+		eventually(t, func() error { return writes(t.Context(), kvs[0], key) })
+	}
+	l.mustHold(t, promised)
 }
 
 // writes returns nil if a key can be written.
-func writes(ctx context.Context, kv cluster.KV) error {
-	e, err := kv.Get(ctx, "k")
+func writes(ctx context.Context, kv cluster.KV, key string) error {
+	e, err := kv.Get(ctx, key)
 	if err == nil || errors.Is(err, cluster.ErrNotFound) {
-		_, err = kv.Set(ctx, "k", fmt.Append(nil, time.Now()), e.Revision, 0)
+		_, err = kv.Set(ctx, key, fmt.Append(nil, time.Now()), e.Revision, 0)
 	}
 	return err
 }
