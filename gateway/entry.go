@@ -312,7 +312,8 @@ func withMeta(params json.RawMessage, edits []wire.Edit) json.RawMessage {
 	if !ok || meta[0] != '{' {
 		meta = json.RawMessage(`{}`)
 	}
-	meta, err := wire.Rewrite(meta, edits...)
+	var buffer [1 << 10]byte
+	meta, err := wire.AppendRewrite(buffer[:0], meta, edits...)
 	if err != nil {
 		return params
 	}

@@ -3,6 +3,8 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // Edit is a change to one top-level member of an object.
@@ -16,10 +18,15 @@ type Edit struct {
 // order stay. It is not an error to delete an absent member. If several edits have the same key, the last one counts.
 // An edited key that is repeated in obj is a [KeyError].
 func Rewrite(obj json.RawMessage, edits ...Edit) (json.RawMessage, error) {
+	return AppendRewrite(nil, obj, edits...)
+}
+
+// AppendRewrite appends the result of [Rewrite] to dst, which has no part of obj.
+func AppendRewrite(dst []byte, obj json.RawMessage, edits ...Edit) ([]byte, error) {
 	size := len(obj)
 	for _, e := range edits {
 		if e.Value != nil && len(e.Value) == 0 {
-			return nil, fmt.Errorf("wire: rewrite: empty value for key %q", e.Key)
+			return nil, fmt.Errorf("wire: rewrite: empty value for key %q", strings.Clone(e.Key))
 		}
 		size += len(e.Key) + len(e.Value) + len(`,"":`)
 	}
@@ -28,16 +35,18 @@ func Rewrite(obj json.RawMessage, edits ...Edit) (json.RawMessage, error) {
 		return nil, c.fail()
 	}
 	var few [8]bool
-	p := patch{out: make([]byte, 0, size), obj: obj, edits: edits, done: append(few[:0], make([]bool, len(edits))...)}
+	done := append(few[:0], make([]bool, len(edits))...) // which edits found their member
+	p := patch{out: slices.Grow(dst, size), obj: obj}
+	var err error
 	for c.next() {
-		if err := p.member(c.span); err != nil {
+		if p, err = p.member(c.span, edits, done); err != nil {
 			return nil, err
 		}
 	}
 	if c.bad {
 		return nil, c.fail()
 	}
-	return p.finish(c.i), nil
+	return p.finish(c.i, edits, done), nil
 }
 
 // Without returns a valid JSON object without the member at a path of keys. It returns obj itself if there is no such
@@ -55,20 +64,19 @@ func Without(obj json.RawMessage, path ...string) json.RawMessage {
 	return obj
 }
 
-// patch is the state of a rewrite: obj before copied is done.
+// patch is the state of a rewrite: obj before copied is done. Its methods neither change it in place nor keep
+// an edit, so that the buffer and the edits of a caller can be on its stack.
 type patch struct {
 	out      []byte
 	obj      []byte
-	edits    []Edit
-	done     []bool // which edits found their member
 	copied   int
 	last     int  // end of the last member
 	nonEmpty bool // some member before copied remains
 }
 
 // member handles the next member of the object.
-func (p *patch) member(m span) error {
-	e := p.edit(p.obj[m.start:m.keyEnd])
+func (p patch) member(m span, edits []Edit, done []bool) (patch, error) {
+	e := findEdit(edits, p.obj[m.start:m.keyEnd])
 	if !p.nonEmpty && p.last > 0 {
 		p.copied = m.start // all earlier members were deleted, so the comma before this one goes too
 	}
@@ -76,13 +84,14 @@ func (p *patch) member(m span) error {
 	p.last = m.end
 	if e < 0 {
 		p.nonEmpty = true
-		return nil
+		return p, nil
 	}
 	switch {
-	case p.done[e]:
-		return &KeyError{Key: p.edits[e].Key, Resembles: p.edits[e].Key, Offset: m.start}
-	case p.edits[e].Value != nil:
-		p.out = append(append(p.out, p.obj[p.copied:m.value]...), p.edits[e].Value...)
+	case done[e]:
+		key := strings.Clone(edits[e].Key)
+		return p, &KeyError{Key: key, Resembles: key, Offset: m.start}
+	case edits[e].Value != nil:
+		p.out = append(append(p.out, p.obj[p.copied:m.value]...), edits[e].Value...)
 		p.nonEmpty = true
 	case p.nonEmpty:
 		p.out = append(p.out, p.obj[p.copied:last]...)
@@ -90,14 +99,14 @@ func (p *patch) member(m span) error {
 		p.out = append(p.out, p.obj[p.copied:m.start]...)
 	}
 	p.copied = m.end
-	p.done[e] = true
-	return nil
+	done[e] = true
+	return p, nil
 }
 
-// edit returns the index of the last edit of a quoted key, or -1.
-func (p *patch) edit(raw []byte) int {
-	for i := len(p.edits) - 1; i >= 0; i-- {
-		if equalsKey(raw, p.edits[i].Key) {
+// findEdit returns the index of the last edit of a quoted key, or -1.
+func findEdit(edits []Edit, raw []byte) int {
+	for i := len(edits) - 1; i >= 0; i-- {
+		if equalsKey(raw, edits[i].Key) {
 			return i
 		}
 	}
@@ -105,30 +114,30 @@ func (p *patch) edit(raw []byte) int {
 }
 
 // finish appends the edits without a member and the rest of the object. The closing brace is at end.
-func (p *patch) finish(end int) []byte {
+func (p patch) finish(end int, edits []Edit, done []bool) []byte {
 	rest := max(p.copied, p.last)
 	if rest == 0 {
 		rest = end // the object is empty
 	}
 	p.out = append(p.out, p.obj[p.copied:rest]...)
-	for i := range p.edits {
-		if p.done[i] || p.edits[i].Value == nil || p.superseded(i) {
+	for i := range edits {
+		if done[i] || edits[i].Value == nil || superseded(edits, i) {
 			continue
 		}
 		if p.nonEmpty {
 			p.out = append(p.out, ',')
 		}
 		p.nonEmpty = true
-		p.out = append(AppendQuote(p.out, p.edits[i].Key), ':')
-		p.out = append(p.out, p.edits[i].Value...)
+		p.out = append(AppendQuote(p.out, edits[i].Key), ':')
+		p.out = append(p.out, edits[i].Value...)
 	}
 	return append(p.out, p.obj[rest:]...)
 }
 
-// superseded reports whether a later edit has the same key.
-func (p *patch) superseded(i int) bool {
-	for _, e := range p.edits[i+1:] {
-		if e.Key == p.edits[i].Key {
+// superseded reports whether a later edit has the key of edit i.
+func superseded(edits []Edit, i int) bool {
+	for _, e := range edits[i+1:] {
+		if e.Key == edits[i].Key {
 			return true
 		}
 	}
