@@ -16,12 +16,14 @@ import (
 func (s *Set) Decide(r *Request) Verdict {
 	var buffer [512]byte
 	key, lasting := s.appendKey(buffer[:0], r)
-	if !lasting {
-		return s.decide(r)
+	if lasting {
+		if verdict, ok := s.decided.find(key); ok {
+			return verdict
+		}
 	}
-	verdict, ok := s.decided.find(key)
-	if !ok {
-		verdict = s.decide(r)
+	copied := *r // so that the request of the caller can be on its stack
+	verdict := s.decide(&copied)
+	if lasting {
 		s.decided.store(key, verdict)
 	}
 	return verdict
@@ -43,12 +45,13 @@ var listedBy = map[Kind]Action{Tool: Call, Prompt: Get, Resource: Read}
 // MayList reports for each item whether a list shows it to the caller of r. It ignores the action, the item and the
 // arguments of r.
 func (s *Set) MayList(r *Request, items []Item) []bool {
-	d := decision{set: s, request: r, seen: map[string]Verdict{}}
+	copied := *r // as in Decide
+	d := decision{set: s, request: &copied, seen: map[string]Verdict{}}
 	shown := make([]bool, len(items))
 	if len(items) == 0 {
 		return shown
 	}
-	caller := newEnvironment(r, List)
+	caller := newEnvironment(&copied, List)
 	for i := range items {
 		action, isListed := listedBy[items[i].Kind]
 		if !isListed {
