@@ -74,7 +74,7 @@ func BenchmarkControl(b *testing.B) {
 			}
 			handler := g.Handler()
 			body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"s__t","arguments":{"path":"/tmp/x"},` +
-				`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+				`"_meta":{"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 				`"io.modelcontextprotocol/clientInfo":{"name":"b","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
 			b.ReportAllocs()
 			for b.Loop() {

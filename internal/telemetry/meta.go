@@ -1,12 +1,12 @@
 package telemetry
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
 
 	"github.com/indusagi/indus/internal/wire"
-	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 )
 
@@ -19,41 +19,65 @@ const (
 // withParent returns ctx with the remote parent of the operation. The link is the context of the HTTP request, if it is
 // another one.
 func withParent(ctx context.Context, o *Operation) (context.Context, trace.Link) {
-	within := withRemote(ctx, metaText(o.Meta, traceparent), metaText(o.Meta, tracestate))
-	if o.Traceparent == "" {
-		return within, trace.Link{}
+	parent := remoteOf(metaText(o.Meta, traceparent), metaText(o.Meta, tracestate))
+	var link trace.Link
+	header := remoteOf([]byte(o.Traceparent), []byte(o.Tracestate))
+	switch {
+	case !parent.IsValid():
+		parent = header
+	case header.SpanID() != parent.SpanID() || header.TraceID() != parent.TraceID():
+		link.SpanContext = header // an invalid link is left out
 	}
-	meta := trace.SpanContextFromContext(within)
-	around := withRemote(ctx, o.Traceparent, o.Tracestate)
-	if !meta.IsValid() {
-		return around, trace.Link{}
+	if parent.IsValid() {
+		ctx = trace.ContextWithRemoteSpanContext(ctx, parent)
 	}
-	header := trace.SpanContextFromContext(around)
-	if header.SpanID() == meta.SpanID() && header.TraceID() == meta.TraceID() {
-		return within, trace.Link{}
-	}
-	return within, trace.Link{SpanContext: header} // an invalid link is left out
+	return ctx, link
 }
 
-// withRemote returns ctx with a context of W3C, or ctx if the parent is absent or malformed.
-func withRemote(ctx context.Context, parent, state string) context.Context {
-	if parent == "" {
-		return ctx
+// remoteOf reads a context of W3C. It returns an invalid one if the parent is absent or malformed. Later versions may
+// have more at the end.
+func remoteOf(parent, state []byte) trace.SpanContext {
+	const version, traceID, spanID, flags = 0, 3, 36, 53 // where they begin
+	const end = flags + 2
+	if len(parent) < end || parent[traceID-1] != '-' || parent[spanID-1] != '-' || parent[flags-1] != '-' {
+		return trace.SpanContext{}
 	}
-	return propagation.TraceContext{}.Extract(ctx, carrier{parent, state})
+	first := parent[0] == '0' && parent[1] == '0'
+	if len(parent) > end && (first || parent[end] != '-') {
+		return trace.SpanContext{}
+	}
+	var v, f [1]byte
+	c := trace.SpanContextConfig{Remote: true}
+	read := readHex(v[:], parent[version:]) && readHex(c.TraceID[:], parent[traceID:]) &&
+		readHex(c.SpanID[:], parent[spanID:]) && readHex(f[:], parent[flags:])
+	if !read || v[0] == 0xff || first && f[0] > 3 {
+		return trace.SpanContext{}
+	}
+	c.TraceFlags = trace.TraceFlags(f[0]) & (trace.FlagsSampled | trace.FlagsRandom)
+	if len(state) > 0 {
+		c.TraceState, _ = trace.ParseTraceState(string(state)) // a malformed state is left out
+	}
+	return trace.NewSpanContext(c)
 }
 
-// metaText returns a text of _meta, or "".
-func metaText(meta json.RawMessage, key string) string {
-	if len(meta) == 0 {
-		return ""
+// readHex decodes the beginning of text into dst. Upper-case digits are malformed.
+func readHex(dst, text []byte) bool {
+	text = text[:2*len(dst)]
+	_, err := hex.Decode(dst, text)
+	return err == nil && !bytes.ContainsAny(text, "ABCDEF")
+}
+
+// metaText returns a text of _meta, or nothing.
+func metaText(meta json.RawMessage, key string) []byte {
+	raw, _ := wire.Lookup(meta, key)
+	if len(raw) < 2 || raw[0] != '"' {
+		return nil
 	}
-	raw, ok := wire.Lookup(meta, key)
-	if !ok {
-		return ""
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1]
 	}
 	s, _ := wire.Unquote(raw)
-	return s
+	return []byte(s)
 }
 
 // metaEdit has the changes to the _meta of one request, in memory of its operation.
@@ -78,21 +102,3 @@ func (m *metaEdit) set(c trace.SpanContext) []wire.Edit {
 	}
 	return m.edits[:]
 }
-
-// carrier is the pair of texts for [propagation.TraceContext].
-type carrier struct{ parent, state string }
-
-var _ propagation.TextMapCarrier = carrier{}
-
-func (c carrier) Get(key string) string {
-	switch key {
-	case traceparent:
-		return c.parent
-	case tracestate:
-		return c.state
-	}
-	return ""
-}
-
-func (carrier) Set(string, string) {}
-func (carrier) Keys() []string     { return []string{traceparent, tracestate} }

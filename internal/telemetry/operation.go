@@ -60,6 +60,7 @@ type Active struct {
 	outer     *Active    // the served operation of one that is sent
 	began     time.Time
 	served    bool
+	within    within   // of a served operation
 	meta      metaEdit // set for MetaEdits
 
 	mu      sync.Mutex

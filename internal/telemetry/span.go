@@ -49,9 +49,24 @@ func (t *Telemetry) start(ctx context.Context, o *Operation, served bool) (conte
 		ctx = a.startSpan(ctx)
 	}
 	if served { // only a served operation has parts
-		ctx = context.WithValue(ctx, activeKey{}, a)
+		a.within = within{ctx, a}
+		ctx = &a.within
 	}
 	return ctx, a
+}
+
+// within is the context within a served operation. It is a part of the operation, and so needs no memory of its own.
+type within struct {
+	context.Context
+	active *Active
+}
+
+// Value implements [context.Context].
+func (w *within) Value(key any) any {
+	if key == (activeKey{}) {
+		return w.active
+	}
+	return w.Context.Value(key)
 }
 
 func (a *Active) startSpan(ctx context.Context) context.Context {

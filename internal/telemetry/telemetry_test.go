@@ -2,6 +2,7 @@ package telemetry_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -166,6 +168,38 @@ func TestTheContextOfHTTPIsALinkOrTheParent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzParent compares the parent of a span with the one that the SDK reads.
+func FuzzParent(f *testing.F) {
+	f.Add(traceparent, "rojo=1,congo=t61")
+	f.Add(traceparent, "rojo=<") // it is escaped
+	f.Add(traceparent+"-more", "")
+	f.Add("cc"+traceparent[2:]+"-more", "a")
+	f.Add("ff"+traceparent[2:], "")
+	f.Add("cc"+traceparent[2:]+".more", "")
+	f.Add(strings.ToUpper(traceparent), "")
+	f.Add(strings.Replace(traceparent, "-01", "-04", 1), "=")
+	f.Add(strings.Replace(traceparent, traceID, strings.Repeat("0", 32), 1), "")
+	f.Add(strings.ReplaceAll(traceparent, "-", "0"), "")
+	c := collect(f, telemetry.Options{}, sdktrace.AlwaysSample())
+	f.Fuzz(func(t *testing.T, parent, state string) {
+		meta, err := json.Marshal(map[string]string{"traceparent": parent, "tracestate": state})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(meta, &struct{ Traceparent, Tracestate *string }{&parent, &state}); err != nil {
+			t.Fatal(err) // both readers get the same text, if it was not UTF-8
+		}
+		carrier := propagation.MapCarrier{"traceparent": parent, "tracestate": state}
+		want := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(t.Context(), carrier))
+		_, served := c.Start(t.Context(), &telemetry.Operation{Method: "ping", Meta: meta})
+		served.End(telemetry.Outcome{})
+		if got := c.spans.Ended()[0].Parent(); !got.Equal(want) {
+			t.Errorf("%s: %v, want %v", meta, got, want)
+		}
+		c.spans.Reset()
+	})
 }
 
 func TestTheAttributesAreThoseOfTheConvention(t *testing.T) {
