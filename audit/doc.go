@@ -22,6 +22,6 @@
 // # Faults
 //
 // If a record cannot be written, [Options.OnFull] decides. The number of lost records is written as soon as that is
-// possible, in a record of the type [TypeGap]. A file that another program removed or changed is found at the next
-// Append.
+// possible, in a record of the type [TypeGap]. A file that another program removed or changed is found at the first
+// Append a second after the last check.
 package audit

@@ -65,7 +65,8 @@ func (r *Record) appendLine(dst []byte) []byte {
 	dst = appendTextOrNull(append(dst, `,"tool_name":`...), r.Tool)
 	dst = append(dst, '}')
 	line := dst[start:]
-	r.Hash = hashOf(line)
+	hash := hashOf(line)
+	r.Hash = string(hash[:])
 	copy(line[len(hashKey):], r.Hash)
 	return append(dst, '\n')
 }
@@ -73,12 +74,13 @@ func (r *Record) appendLine(dst []byte) []byte {
 var zeros = strings.Repeat("0", chain.HashLen)
 
 // hashOf returns the hash of a line: of the object without its first member. Meanwhile, it changes the line.
-func hashOf(line []byte) string {
+func hashOf(line []byte) (text [chain.HashLen]byte) {
 	before := line[headLen-1]
 	line[headLen-1] = line[0]
 	sum := sha256.Sum256(line[headLen-1:])
 	line[headLen-1] = before
-	return hex.EncodeToString(sum[:])
+	hex.Encode(text[:], sum[:])
+	return text
 }
 
 // appendExtension appends the members of the extension, sorted. Empty members are left out.
@@ -192,7 +194,7 @@ func (l *lineReader) read(line []byte) (r Record, err error) {
 	if !chain.IsHash(r.Hash) || !l.readMembers(&r, line[headLen:len(line)-1]) {
 		return Record{}, errLine
 	}
-	if hashOf(line) != r.Hash {
+	if hash := hashOf(line); string(hash[:]) != r.Hash {
 		return r, chain.ErrHash
 	}
 	return r, nil

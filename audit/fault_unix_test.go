@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/indusagi/indus/audit"
 )
@@ -39,34 +41,40 @@ func TestForeignChangeStops(t *testing.T) {
 		}, "was changed by another program"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := newPath(t)
-			l, logged := onFull(t, path, audit.Stop)
-			add(t, l, call("a"))
-			if err := c.change(path); err != nil {
-				t.Fatal(err)
-			}
-			for range 2 {
-				if err := l.Append(&audit.Record{}); err == nil || !strings.Contains(err.Error(), c.want) {
-					t.Error(err)
-				}
-			}
-			if err := l.Ready(); err == nil {
-				t.Error("it is ready")
-			}
-			if err := c.undo(path); err != nil {
-				t.Fatal(err)
-			}
-			if err := l.Ready(); err != nil {
-				t.Error(err)
-			}
-			add(t, l, call("b"))
-			if r := wantIntact(t, path); r.Lost != 2 {
-				t.Errorf("%+v; want 2 lost records", r)
-			}
-			if n := strings.Count(logged.String(), "level=ERROR"); n != 1 {
-				t.Errorf("%d errors were logged:\n%s", n, logged)
-			}
+			synctest.Test(t, func(t *testing.T) { stops(t, c.change, c.undo, c.want) })
 		})
+	}
+}
+
+// stops changes the file of a log, and changes it back.
+func stops(t *testing.T, change, undo func(path string) error, want string) {
+	path := newPath(t)
+	l, logged := onFull(t, path, audit.Stop)
+	add(t, l, call("a"))
+	if err := change(path); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Second) // in the time of the test
+	for range 2 {
+		if err := l.Append(&audit.Record{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Error(err)
+		}
+	}
+	if err := l.Ready(); err == nil {
+		t.Error("it is ready")
+	}
+	if err := undo(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Ready(); err != nil {
+		t.Error(err)
+	}
+	add(t, l, call("b"))
+	if r := wantIntact(t, path); r.Lost != 2 {
+		t.Errorf("%+v; want 2 lost records", r)
+	}
+	if n := strings.Count(logged.String(), "level=ERROR"); n != 1 {
+		t.Errorf("%d errors were logged:\n%s", n, logged)
 	}
 }
 
@@ -82,33 +90,36 @@ func appendTo(path, text string) error {
 // TestForeignChangeContinues checks that every record is written nevertheless, and that the chain shows the change.
 func TestForeignChangeContinues(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		change func(path string) error
-		first  int // the first record of a request that is read afterwards
-	}{
-		"removed":  {os.Remove, 2},
-		"moved":    {func(p string) error { return os.Rename(p, p+".old") }, 2},
-		"replaced": {func(p string) error { return errors.Join(os.Remove(p), os.WriteFile(p, []byte("torn"), 0o600)) }, 2},
-		"emptied":  {func(p string) error { return os.Truncate(p, 0) }, 2},
+	for name, change := range map[string]func(path string) error{
+		"removed":  os.Remove,
+		"moved":    func(p string) error { return os.Rename(p, p+".old") },
+		"replaced": func(p string) error { return errors.Join(os.Remove(p), os.WriteFile(p, []byte("torn"), 0o600)) },
+		"emptied":  func(p string) error { return os.Truncate(p, 0) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := newPath(t)
-			l, logged := onFull(t, path, audit.Continue)
-			add(t, l, call("0"), call("1"))
-			if err := c.change(path); err != nil {
-				t.Fatal(err)
-			}
-			add(t, l, call("2"), call("3"))
-			got := read(t, path, nil)
-			if len(got) != 2 || got[0].Tool != "2" {
-				t.Errorf("%+v", got)
-			}
-			if r := verify(t, path); r.Intact() || r.Damage[0].Kind != "missing" || r.Damage[0].Last != 3 {
-				t.Errorf("%+v", r)
-			}
-			if !strings.Contains(logged.String(), "goes on in another file") {
-				t.Errorf("logged: %s", logged)
-			}
+			synctest.Test(t, func(t *testing.T) { continues(t, change) })
 		})
+	}
+}
+
+// continues changes the file of a log.
+func continues(t *testing.T, change func(path string) error) {
+	path := newPath(t)
+	l, logged := onFull(t, path, audit.Continue)
+	add(t, l, call("0"), call("1"))
+	if err := change(path); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Second) // in the time of the test
+	add(t, l, call("2"), call("3"))
+	got := read(t, path, nil)
+	if len(got) != 2 || got[0].Tool != "2" {
+		t.Errorf("%+v", got)
+	}
+	if r := verify(t, path); r.Intact() || r.Damage[0].Kind != "missing" || r.Damage[0].Last != 3 {
+		t.Errorf("%+v", r)
+	}
+	if !strings.Contains(logged.String(), "goes on in another file") {
+		t.Errorf("logged: %s", logged)
 	}
 }

@@ -27,6 +27,7 @@ type writtenFile struct {
 	info     os.FileInfo
 	size     int64
 	began    time.Time // the time of the first record; zero if the file is empty
+	checked  time.Time // when the file was compared with its path
 	rotateAt int64
 	end      chainEnd // of the file
 	cut      bool     // the file may have more bytes than size
@@ -153,7 +154,7 @@ func (f *writtenFile) open() error {
 	if err != nil {
 		return errors.Join(err, out.Close())
 	}
-	f.out, f.info, f.size, f.cut = out, info, info.Size(), false
+	f.out, f.info, f.size, f.cut, f.checked = out, info, info.Size(), false, time.Time{}
 	f.rotateAt = f.log.options.MaxSize
 	f.began = time.Time{}
 	if first, ok := firstRecord(out); ok {
@@ -299,8 +300,15 @@ func (f *writtenFile) restore() error {
 	return nil
 }
 
+// checkInterval is the time for which a check of the file holds. A check takes as long as a write.
+const checkInterval = time.Second
+
 // check returns an error if another program removed, replaced or changed the file. n bytes were just written.
 func (f *writtenFile) check(n int64) error {
+	now := time.Now()
+	if now.Sub(f.checked) < checkInterval {
+		return nil
+	}
 	info, err := os.Stat(f.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -312,7 +320,10 @@ func (f *writtenFile) check(n int64) error {
 		err = fmt.Errorf("%s was changed by another program: it has %d bytes instead of %d: verify it, and restart indus",
 			f.path, info.Size(), f.size+n)
 	}
-	if err != nil && f.log.options.OnFull == Stop {
+	switch {
+	case err == nil:
+		f.checked = now
+	case f.log.options.OnFull == Stop:
 		f.withdraw(n)
 	}
 	return err

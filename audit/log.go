@@ -1,9 +1,11 @@
 package audit
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -197,14 +199,24 @@ func (l *Log) encodeNotes(b *batch) {
 
 // encode appends the line of a record to a batch. The caller holds mu.
 func (l *Log) encode(b *batch, r *Record) {
+	now := time.Now()
 	if r.ID == "" {
-		r.ID = ulid.Make().String()
+		r.ID = newID(now)
 	}
-	r.normalize(time.Now())
+	r.normalize(now)
 	r.Seq, r.Previous = l.end.seq+1, l.end.hash
 	b.lines = r.appendLine(b.lines)
 	l.end = chainEnd{r.Seq, r.Hash}
 	b.end = l.end
+}
+
+// newID returns a ULID. Seq has the order of records of one millisecond.
+func newID(now time.Time) string {
+	var id ulid.ULID
+	_ = id.SetTime(ulid.Timestamp(now)) // it fails after the year 10889
+	binary.BigEndian.PutUint16(id[6:], uint16(rand.Uint32()))
+	binary.BigEndian.PutUint64(id[8:], rand.Uint64())
+	return id.String()
 }
 
 // takePending returns the pending batch, and begins a new one. The caller holds writing.
