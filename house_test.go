@@ -56,7 +56,7 @@ var roomBudget = map[string]int{
 	"gateway":   7260,
 	"host":      7600,
 	"identity":  1850,
-	"internal":  13125,
+	"internal":  13150,
 	"interop":   12500,
 	"ledger":    4100,
 	"mcpconfig": 11050,

@@ -86,7 +86,7 @@ func (x *exchange) approvalItem(ctx context.Context, it *item, v *policy.Verdict
 			Principal: string(x.message.Caller), View: x.view.name, Server: it.Server, Tool: it.Name,
 			Arguments: sha256.Sum256(it.arguments),
 		},
-		Shown: shown, Way: approval.Way(v.Approve), Rule: strings.Join(ruleIDs(v), ", "),
+		Shown: shown, Way: approval.Way(v.Approve), Rule: strings.Join(v.RuleIDs, ", "),
 	}
 	if x.message.Client != nil {
 		i.Client = x.message.Client.Name
@@ -161,20 +161,8 @@ func (x *exchange) canAsk(it *item) bool {
 // isNested reports whether the client called another tool, which calls this one. Only the result of the tool that the
 // client called can be a question.
 func (x *exchange) isNested(it *item) bool {
-	name, _ := protocol.LookupString(x.message.Params, "name")
-	return x.message.Method == protocol.MethodToolsCall && name != it.name
-}
-
-// ruleIDs returns the ids of the rules of a verdict, or nil if there are none.
-func ruleIDs(v *policy.Verdict) []string {
-	if len(v.Rules) == 0 {
-		return nil
-	}
-	ids := make([]string, len(v.Rules))
-	for i := range v.Rules {
-		ids[i] = v.Rules[i].ID
-	}
-	return ids
+	name, _ := wire.Lookup(x.message.Params, "name")
+	return x.message.Method == protocol.MethodToolsCall && string(wire.Text(name)) != it.name
 }
 
 // question returns the params of the question to the client.

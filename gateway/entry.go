@@ -25,7 +25,8 @@ import (
 // entry is the record of a request for one item.
 type entry struct {
 	audit.Record
-	content policy.Audit // what the rules add to the record
+	active  telemetry.Active // of the request, in its first entry
+	content policy.Audit     // what the rules add to the record
 	ended   atomic.Bool
 	waiting string // the id of the approval that the item waits for; guarded by the mu of its exchange
 	// unlisted reports that the tool is in no list of its server: its name is that of the caller.
@@ -87,7 +88,7 @@ func (x *exchange) claim(it *item) *entry {
 
 // decide stores the verdict of the policy.
 func (e *entry) decide(v *policy.Verdict) {
-	e.Policies = ruleIDs(v)
+	e.Policies = v.RuleIDs
 	e.content = v.Audit
 	e.Reason = strings.Join(v.Problems, "; ")
 }
@@ -147,15 +148,15 @@ func (x *exchange) handle(
 		return next(ctx)
 	}
 	x.main = x.newEntry()
-	var active *telemetry.Active
+	active := &x.main.active
 	if c.Telemetry != nil {
 		o := x.operation()
-		ctx, active = c.Telemetry.Start(ctx, &o)
+		ctx = c.Telemetry.StartIn(ctx, active, &o)
 		x.main.Trace = active.TraceID()
 	}
 	ctx = c.Activity.begin(ctx, x)
 	result, err := x.recorded(ctx, next)
-	if active != nil {
+	if c.Telemetry != nil {
 		active.End(x.view.gateway.outcome(x.main, err))
 	}
 	return result, err

@@ -1,9 +1,9 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/indusagi/indus/audit"
@@ -69,15 +69,20 @@ func (x *exchange) checkSpelling() error {
 	if !x.enforces() {
 		return nil
 	}
-	members, _ := wire.Members(x.message.Params) // params that are no object name nothing
-	for i := range members {
-		for _, key := range judgedParams {
-			if name := members[i].Key; name != key && strings.EqualFold(name, key) {
-				return invalidParams(x.message, "the params have %q in another spelling: %q", key, protocol.Printable(name, 80))
+	var exact string
+	found := wire.FindKey(x.message.Params, func(key []byte) bool {
+		for _, exact = range judgedParams {
+			if string(key) != exact && bytes.EqualFold(key, []byte(exact)) {
+				return true
 			}
 		}
+		return false
+	})
+	if found == nil { // also if the params are no object: then they name nothing
+		return nil
 	}
-	return nil
+	return invalidParams(x.message, "the params have %q in another spelling: %q", exact,
+		protocol.Printable(string(found), 80))
 }
 
 // completedItem sets the item of a completion/complete.

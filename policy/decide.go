@@ -186,6 +186,7 @@ func combine(found []matched) Verdict {
 			continue
 		}
 		verdict.Rules = append(verdict.Rules, m.Rule)
+		verdict.RuleIDs = append(verdict.RuleIDs, m.ID)
 		verdict.Audit.Arguments = verdict.Audit.Arguments || m.audit.Arguments
 		verdict.Audit.Result = verdict.Audit.Result || m.audit.Result
 		if m.permit {

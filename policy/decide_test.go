@@ -195,6 +195,7 @@ func TestAnnotationsCombine(t *testing.T) {
 			{ID: "a", File: "policy.cedar", Line: 2, Effect: "permit"},
 			{ID: "b", File: "policy.cedar", Line: 4, Effect: "permit"},
 		},
+		RuleIDs: []string{"a", "b"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -204,7 +205,8 @@ func TestAnnotationsCombine(t *testing.T) {
 	}
 	got = s.Decide(call("alice", "github", "delete", ""))
 	want = policy.Verdict{Audit: policy.Audit{Arguments: true},
-		Rules: []policy.Rule{{ID: "policy.cedar:8", File: "policy.cedar", Line: 8, Effect: "forbid"}}}
+		Rules:   []policy.Rule{{ID: "policy.cedar:8", File: "policy.cedar", Line: 8, Effect: "forbid"}},
+		RuleIDs: []string{"policy.cedar:8"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -145,6 +145,8 @@ type Verdict struct {
 	Audit Audit `json:"audit"`
 	// Rules are the rules that decided: the permits that apply, or the forbids. It is empty if no permit applies.
 	Rules []Rule `json:"rules,omitempty"`
+	// RuleIDs are the ids of Rules.
+	RuleIDs []string `json:"-"`
 	// Problems are the reasons why rules could not be evaluated. A permit with a problem does not apply. A forbid with
 	// a problem applies.
 	Problems []string `json:"problems,omitempty"`

@@ -70,14 +70,7 @@ func readHex(dst, text []byte) bool {
 // metaText returns a text of _meta, or nothing.
 func metaText(meta json.RawMessage, key string) []byte {
 	raw, _ := wire.Lookup(meta, key)
-	if len(raw) < 2 || raw[0] != '"' {
-		return nil
-	}
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return raw[1 : len(raw)-1]
-	}
-	s, _ := wire.Unquote(raw)
-	return []byte(s)
+	return wire.Text(raw)
 }
 
 // metaEdit has the changes to the _meta of one request, in memory of its operation.

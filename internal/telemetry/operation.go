@@ -60,7 +60,7 @@ type Active struct {
 	outer     *Active    // the served operation of one that is sent
 	began     time.Time
 	served    bool
-	within    within   // of a served operation
+	within    within   // of a served operation: only that has parts
 	meta      metaEdit // set for MetaEdits
 
 	mu      sync.Mutex
@@ -75,7 +75,15 @@ func (t *Telemetry) Start(ctx context.Context, o *Operation) (context.Context, *
 	if t == nil {
 		return ctx, nil
 	}
-	return t.start(ctx, o, true)
+	a := new(Active)
+	return t.StartIn(ctx, a, o), a
+}
+
+// StartIn is Start in the memory of a zero Active. The context that it returns refers to it.
+func (t *Telemetry) StartIn(ctx context.Context, a *Active, o *Operation) context.Context {
+	ctx = t.start(ctx, a, o, true)
+	a.within = within{ctx, a}
+	return &a.within
 }
 
 // Upstream begins a request to a server. Its span has the kind CLIENT, and is a child of the operation in ctx.
@@ -83,7 +91,8 @@ func (t *Telemetry) Upstream(ctx context.Context, o *Operation) (context.Context
 	if t == nil {
 		return ctx, nil
 	}
-	return t.start(ctx, o, false)
+	a := new(Active)
+	return t.start(ctx, a, o, false), a
 }
 
 // Wait notes that the operation in ctx waits for something beside a request to a server: an approval, a queue, a

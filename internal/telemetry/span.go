@@ -36,23 +36,18 @@ var (
 // lists has slices for the attributes of a span. The SDK copies them.
 var lists = sync.Pool{New: func() any { return new([attributes]attribute.KeyValue) }}
 
-func (t *Telemetry) start(ctx context.Context, o *Operation, served bool) (context.Context, *Active) {
-	outer := activeIn(ctx)
-	a := &Active{telemetry: t, operation: *o, began: time.Now(), served: served, outer: outer}
+func (t *Telemetry) start(ctx context.Context, a *Active, o *Operation, served bool) context.Context {
+	a.telemetry, a.operation, a.began, a.served, a.outer = t, *o, time.Now(), served, activeIn(ctx)
 	switch {
 	case !served:
-		outer.waits(a.began)
-	case outer == nil: // no part of another
+		a.outer.waits(a.began)
+	case a.outer == nil: // no part of another
 		t.active.Add(1)
 	}
 	if t.tracer != nil {
 		ctx = a.startSpan(ctx)
 	}
-	if served { // only a served operation has parts
-		a.within = within{ctx, a}
-		ctx = &a.within
-	}
-	return ctx, a
+	return ctx
 }
 
 // within is the context within a served operation. It is a part of the operation, and so needs no memory of its own.

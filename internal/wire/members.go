@@ -1,10 +1,8 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"unicode/utf8"
 )
 
 // Member is one key and value of an object, as extents of it.
@@ -87,6 +85,18 @@ func Lookup(obj json.RawMessage, key string) (json.RawMessage, bool) {
 	return found, found != nil
 }
 
+// FindKey returns the first decoded key of a valid JSON object for which match returns true, or nil. It allocates as
+// [Lookup] does.
+func FindKey(obj json.RawMessage, match func(key []byte) bool) []byte {
+	c, ok := openContainer(obj, '{')
+	for ok && c.next() {
+		if key := Text(obj[c.start:c.keyEnd]); match(key) {
+			return key
+		}
+	}
+	return nil
+}
+
 // Unique returns a [KeyError] for the first member with a decoded key that an earlier member has.
 func Unique(members []Member) error {
 	if len(members) <= 16 {
@@ -115,11 +125,7 @@ func repeatedKey(m *Member) error {
 
 // equalsKey reports whether a quoted key decodes to key.
 func equalsKey(raw []byte, key string) bool {
-	in := raw[1 : len(raw)-1]
-	if bytes.IndexByte(in, '\\') < 0 && utf8.Valid(in) {
-		return string(in) == key
-	}
-	return decodeInside(in) == key
+	return string(Text(raw)) == key
 }
 
 // cursor steps through a valid JSON container, using only its quotes and brackets.

@@ -82,6 +82,19 @@ func Unquote(raw json.RawMessage) (string, bool) {
 	return decodeInside(raw[1 : len(raw)-1]), true
 }
 
+// Text decodes a valid JSON value that is a string. It returns a part of raw if that has no escapes, and nil if raw is
+// no string.
+func Text(raw json.RawMessage) []byte {
+	if len(raw) < 2 || raw[0] != '"' {
+		return nil
+	}
+	in := raw[1 : len(raw)-1]
+	if bytes.IndexByte(in, '\\') < 0 && utf8.Valid(in) {
+		return in
+	}
+	return []byte(decodeInside(in))
+}
+
 // decodeInside decodes the inside of a string. It never fails: an invalid escape stands for itself.
 func decodeInside(in []byte) string {
 	if bytes.IndexByte(in, '\\') < 0 && utf8.Valid(in) {
