@@ -19,7 +19,7 @@ import (
 // configuration.
 func TestRecordedEntriesBecomeRows(t *testing.T) {
 	entries := recorded(t)
-	rows := 0
+	rows, servers := 0, map[string]bool{}
 	for _, e := range entries {
 		made, reasons := false, []string(nil)
 		for _, o := range e.Offers() {
@@ -33,13 +33,14 @@ func TestRecordedEntriesBecomeRows(t *testing.T) {
 		}
 		if made {
 			rows++
+			servers[e.Name] = true
 			continue
 		}
 		t.Logf("%s: %s", e.Name, strings.Join(reasons, "; "))
 	}
-	t.Logf("%d of %d entries become rows", rows, len(entries))
-	if rows < 97 {
-		t.Errorf("only %d entries become rows", rows)
+	t.Logf("%d of %d entries become rows, of %d servers", rows, len(entries), len(servers))
+	if rows < 239 || len(servers) < 120 {
+		t.Errorf("only %d entries of %d servers become rows", rows, len(servers))
 	}
 }
 
