@@ -33,22 +33,27 @@ func startRegistry(ts *testscript.TestScript, sc *scene, args []string) {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		path, _ := url.PathUnescape(strings.TrimPrefix(r.URL.EscapedPath(), "/v0.1/servers"))
-		if path == "" {
-			listEntries(w, r, entries)
-			return
-		}
-		name, version, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/versions/")
-		for i := len(entries) - 1; i >= 0; i-- { // the last one is the newest
-			if e := entries[i]; e.name == name && (version == "latest" || version == e.version) {
-				_, _ = w.Write(e.raw)
-				return
-			}
-		}
-		http.NotFound(w, r)
+		serveEntries(w, r, entries)
 	}))
 	ts.Defer(s.Close)
 	ts.Setenv(args[0], s.URL)
+}
+
+// serveEntries answers a request to a registry that has these entries.
+func serveEntries(w http.ResponseWriter, r *http.Request, entries []registryEntry) {
+	path, _ := url.PathUnescape(strings.TrimPrefix(r.URL.EscapedPath(), "/v0.1/servers"))
+	if path == "" {
+		listEntries(w, r, entries)
+		return
+	}
+	name, version, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/versions/")
+	for i := len(entries) - 1; i >= 0; i-- { // the last one is the newest
+		if e := entries[i]; e.name == name && (version == "latest" || version == e.version) {
+			_, _ = w.Write(e.raw)
+			return
+		}
+	}
+	http.NotFound(w, r)
 }
 
 // readEntries reads a file of entries. VERSION-OF-NAME stands for the version of an npm package among the peers.
