@@ -25,8 +25,6 @@ type Client struct {
 	Name string `json:"name"`
 	// Title is the product name.
 	Title string `json:"title"`
-	// Writes reports whether [Export] has a form for it.
-	Writes bool `json:"writes"`
 }
 
 // Clients returns all known clients, in alphabetical order.
@@ -180,9 +178,9 @@ type Entry struct {
 	Remove []string
 }
 
-// Export writes an entry in the format of another client, which must be one of [Clients] with Writes set. If into is
-// not nil, it is the text of the client's file, and Export returns it with the entry added. If into is nil, Export
-// returns a new file with only the entry. Export writes nothing to disk and looks up no variable.
+// Export writes an entry in the format of another client, which must be one of [Clients]. If existing is not nil, it is
+// the text of the client's file, and Export returns it with the entry added. If existing is nil, Export returns a new
+// file with only the entry. Export writes nothing to disk and looks up no variable.
 //
 // Everything else in the file stays as it is, with its comments, except the servers in Entry.Remove. If another server
 // has the ID, the error is [fs.ErrExist].

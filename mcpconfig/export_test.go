@@ -90,9 +90,6 @@ func back(t *testing.T, client string, out []byte, o *mcpconfig.Options) string 
 // is there already is written again without a change.
 func TestExportReplaces(t *testing.T) {
 	for _, c := range mcpconfig.Clients() {
-		if !c.Writes {
-			continue
-		}
 		other, entry := mcpconfig.Entry{ID: "indus", Command: "theirs", Args: []string{"x"}}, mcpconfig.Entry{ID: "indus", Command: "indus", Args: []string{"serve"}}
 		there, _, err := mcpconfig.Export(c.Name, other, nil)
 		if err != nil {
@@ -121,9 +118,6 @@ func TestExportLeavesTheRest(t *testing.T) {
 	o := &mcpconfig.Options{Home: filepath.Join(dir, "home"), Env: lookup(nil)}
 	entries := []mcpconfig.Entry{{ID: "one", Command: "a"}, {ID: "two", Command: "b", Args: []string{"c"}}, {ID: "three", Command: "d"}}
 	for _, c := range mcpconfig.Clients() {
-		if !c.Writes {
-			continue
-		}
 		var text []byte
 		for _, e := range entries {
 			var err error
@@ -154,9 +148,6 @@ func TestExportRemoves(t *testing.T) {
 	dir := tempDir(t)
 	o := &mcpconfig.Options{Home: filepath.Join(dir, "home"), Env: lookup(nil)}
 	for _, c := range mcpconfig.Clients() {
-		if !c.Writes {
-			continue
-		}
 		path := filepath.Join(dir, c.Name)
 		export := func(e mcpconfig.Entry, into []byte) []byte {
 			t.Helper()

@@ -112,7 +112,7 @@ func (m *merge) old() *hujson.Value {
 	if m.doc == nil {
 		return nil
 	}
-	return rowsAt(m.doc, m.path)[m.ID]
+	return m.rows(m.doc)[m.ID]
 }
 
 func (m *merge) write() ([]byte, error) {
@@ -139,9 +139,15 @@ func (m *merge) json() ([]byte, error) {
 	for i, name := range m.path {
 		var err error
 		v := tree.At(&j.Doc.Root, m.path[:i+1]...)
-		if v == nil || tree.Has(v, 'n') {
-			err = j.Put(tree.At(&j.Doc.Root, m.path[:i]...), name, tree.Object(0, nil), true)
-		} else if !tree.Has(v, '{') {
+		isList := m.IDKey != "" && i == len(m.path)-1
+		switch {
+		case v == nil || tree.Has(v, 'n'):
+			empty := tree.Object(0, nil)
+			if isList {
+				empty = tree.List(0, nil)
+			}
+			err = j.Put(tree.At(&j.Doc.Root, m.path[:i]...), name, empty, true)
+		case !tree.Has(v, '{') && !(isList && tree.Has(v, '[')):
 			name := tree.Quote(strings.Join(m.path[:i+1], "."))
 			err = errorAt(j.Doc, v.StartOffset, name+" is "+tree.KindOf(v.Value)+" where an object is expected")
 		}
@@ -149,21 +155,33 @@ func (m *merge) json() ([]byte, error) {
 			return nil, err
 		}
 	}
-	if err := j.Put(tree.At(&j.Doc.Root, m.path...), m.ID, m.Row, true); err != nil {
+	if err := m.put(&j, tree.At(&j.Doc.Root, m.path...)); err != nil {
 		return nil, fmt.Errorf("the server cannot be added: %w", err)
 	}
 	return j.Doc.Text, nil
 }
 
+// put sets the server in an object or a list.
+func (m *merge) put(j *JSON, servers *hujson.Value) error {
+	if !tree.Has(servers, '[') {
+		return j.Put(servers, m.ID, m.Row, true)
+	}
+	if old := m.old(); old != nil {
+		return j.replace(old, m.Row)
+	}
+	return j.add(servers, "", m.Row, true)
+}
+
 // removed returns the JSON text without the server.
 func (m *merge) removed(j *JSON) ([]byte, error) {
-	list := tree.At(&j.Doc.Root, m.path...)
-	object, ok := list.Value.(*hujson.Object)
-	if !ok {
-		return nil, errors.New("it is in a list")
+	servers, i := tree.At(&j.Doc.Root, m.path...), 0
+	switch list := servers.Value.(type) {
+	case *hujson.Object:
+		i = slices.IndexFunc(list.Members, func(o hujson.ObjectMember) bool { return tree.Text(o.Name) == m.ID })
+	case *hujson.Array:
+		i = slices.IndexFunc(list.Elements, func(e hujson.Value) bool { return tree.TextAt(&e, m.IDKey) == m.ID })
 	}
-	i := slices.IndexFunc(object.Members, func(o hujson.ObjectMember) bool { return tree.Text(o.Name) == m.ID })
-	err := j.remove(list, i)
+	err := j.remove(servers, i)
 	return j.Doc.Text, err
 }
 
@@ -174,7 +192,7 @@ func (m *merge) checked(text []byte) ([]byte, error) {
 	}
 	doc, wrong := tree.Parse(text, m.Syntax)
 	if wrong == nil {
-		row := rowsAt(doc, m.path)[m.ID]
+		row := m.rows(doc)[m.ID]
 		ok := row == nil
 		if !m.removes {
 			ok = row != nil && Alike(row, &m.Row)
@@ -198,7 +216,7 @@ func (m *merge) checked(text []byte) ([]byte, error) {
 			})
 		case *hujson.Array:
 			list.Elements = slices.DeleteFunc(list.Elements, func(e hujson.Value) bool {
-				return tree.TextAt(&e, "name") == m.ID
+				return tree.TextAt(&e, m.IDKey) == m.ID
 			})
 		}
 	}
@@ -208,12 +226,12 @@ func (m *merge) checked(text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// rowsAt returns the servers at a path by their ids, in an object or a list.
-func rowsAt(doc *tree.Doc, path []string) map[string]*hujson.Value {
-	v := tree.At(&doc.Root, path...)
+// rows returns the servers of a file by their ids, in an object or a list.
+func (m *merge) rows(doc *tree.Doc) map[string]*hujson.Value {
+	v := tree.At(&doc.Root, m.path...)
 	out := tree.Fields(v)
 	for _, e := range tree.Elements(v) {
-		if name := tree.At(e, "name"); tree.Has(name, '"') && out[tree.Text(*name)] == nil {
+		if name := tree.At(e, m.IDKey); tree.Has(name, '"') && out[tree.Text(*name)] == nil {
 			out[tree.Text(*name)] = e
 		}
 	}

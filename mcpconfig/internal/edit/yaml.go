@@ -31,7 +31,7 @@ func (m *merge) yaml() ([]byte, error) {
 		cuts := []tree.Cut{{From: from, To: to}}
 		if !m.removes {
 			cuts[0].By = m.newlines(m.yamlRow(deep))
-		} else if len(rowsAt(m.doc, m.path)) == 1 {
+		} else if len(m.rows(m.doc)) == 1 {
 			cuts = append(m.yamlNone(name), cuts...)
 		}
 		return m.checked(tree.Splice(m.doc.Text, cuts))
@@ -106,7 +106,7 @@ func (m *merge) yamlNone(name string) []tree.Cut {
 		colon := bytes.IndexByte(m.doc.Text[member.Name.StartOffset:], ':')
 		if n == name && colon >= 0 {
 			at, by := member.Name.StartOffset+colon+1, " {}"
-			if m.List {
+			if m.IDKey != "" {
 				by = " []"
 			}
 			return []tree.Cut{{From: at, To: at, By: by}}
@@ -143,7 +143,7 @@ func (m *merge) yamlPlace(name string) (offset, indent int, head string) {
 // yamlRow returns the server in block form.
 func (m *merge) yamlRow(indent int) string {
 	v := tree.List(0, []hujson.Value{m.Row})
-	if !m.List {
+	if m.IDKey == "" {
 		v = tree.Object(0, []hujson.ObjectMember{tree.Member(m.ID, m.Row)})
 	}
 	var b strings.Builder

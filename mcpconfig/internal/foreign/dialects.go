@@ -92,7 +92,7 @@ func allDialects() []*dialect {
 			ignored: "name display_name",
 		},
 		{
-			name: "continue", title: "Continue", syntax: tree.YAML, list: true,
+			name: "continue", title: "Continue", syntax: tree.YAML, idKey: "name",
 			files:   blocks("./") + " " + blocks("~/"),
 			begin:   []field{{"name", "Local Config"}, {"version", "1.0.0"}, {"schema", "v1"}},
 			command: "command", args: "args", env: "env", cwd: "cwd", url: "url",
@@ -159,12 +159,14 @@ func allDialects() []*dialect {
 			timeouts: []timeout{{"timeout", inMillis, nil}},
 			vars:     []string{"${VAR:-default}"},
 		},
-		{ // the settings file of the command of the other editions
-			name: "indusagi", title: "indusagi", files: "./.indusagi/settings.json ~/.indusagi/settings.json", readOnly: true,
-			kind: "kind type transport", cwd: "cwd", enabled: "enabled", disabled: "disabled",
-			timeouts: []timeout{{"timeout", inMillis, nil}},
-			ignored:  "id name",
-			vars:     []string{"${VAR:-default}"},
+		{ // the settings file of the command of the other editions; its URLs are of SSE
+			name: "indusagi", title: "indusagi", files: "./.indusagi/settings.json ~/.indusagi/settings.json",
+			idKey: "id", commandsOnly: true,
+			kind: "kind type transport", stdio: "stdio", cwd: "cwd", enabled: "enabled", disabled: "disabled",
+			timeouts:   []timeout{{"timeout", inMillis, nil}},
+			extraRules: map[string]rule{"oauth": asOAuth},
+			ignored:    "name",
+			vars:       []string{"${VAR:-default}"},
 		},
 		{ // https://junie.jetbrains.com/docs/junie-cli-mcp-configuration.html
 			name: "junie", title: "JetBrains Junie", files: "./.junie/mcp/mcp.json ~/.junie/mcp/mcp.json", kind: "type",

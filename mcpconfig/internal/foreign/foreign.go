@@ -61,8 +61,8 @@ type dialect struct {
 	// paths holds the paths of names from the root to the servers. The first is used for writing if the file has none.
 	// An empty path is the root itself.
 	paths [][]string
-	// list is set if the servers are a list, with the id as "name".
-	list bool
+	// idKey is set if the servers are a list: the member of a server that has its id.
+	idKey string
 	// begin holds the other members that an empty file must have.
 	begin []field
 
@@ -122,8 +122,6 @@ type dialect struct {
 	extra func(Entry) []field
 	// files are the files of the client; the first wins: see spot. pathEnd has endings of other paths that its files have.
 	files, pathEnd string
-	// readOnly is set if the dialect cannot be written.
-	readOnly bool
 }
 
 // timeout is a key that bounds some steps.
@@ -134,17 +132,14 @@ type timeout struct {
 }
 
 // Known is a client's name and its product name.
-type Known struct {
-	Name, Title string
-	Writes      bool
-}
+type Known struct{ Name, Title string }
 
 // All returns the clients, in alphabetical order, without indus itself.
 func All() []Known {
 	var out []Known
 	for _, d := range dialects() {
 		if d.name != Native {
-			out = append(out, Known{d.name, d.title, !d.readOnly})
+			out = append(out, Known{d.name, d.title})
 		}
 	}
 	return out

@@ -35,7 +35,7 @@ func NativeKeys() (names []string) {
 
 // nativeDialect returns the dialect of indus. Its rows are copied, and checked by their reader.
 func nativeDialect() *dialect {
-	d := &dialect{name: Native, title: "indus", paths: [][]string{{"servers"}, {"mcpServers"}}, readOnly: true,
+	d := &dialect{name: Native, title: "indus", paths: [][]string{{"servers"}, {"mcpServers"}},
 		ignored: "id name",
 		pathEnd: ".indusvx/mcp.json indusvx/mcp.json .indusvx/agent/mcp.json .indusvx/agent/mcp-servers.json " +
 			".indusagi/mcp.json"}

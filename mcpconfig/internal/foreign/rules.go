@@ -41,9 +41,7 @@ func (d *dialect) rules() map[string]rule {
 	for key := range strings.FieldsSeq(d.ignored) {
 		out[key] = ignore
 	}
-	if d.list {
-		out["name"] = ignore
-	}
+	out[d.idKey] = ignore
 	if !d.commandsOnly {
 		out["oauth"] = asOAuth
 	}

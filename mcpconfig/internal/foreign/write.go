@@ -25,8 +25,8 @@ type Written struct {
 	// Where holds paths of names from the root. The entry goes to the first path that the file has, or else to the
 	// first path.
 	Where [][]string
-	// List is set if the servers are a list, and each has its id as "name".
-	List bool
+	// IDKey is set if the servers are a list: the member of a server that has its id.
+	IDKey string
 	// Begin holds the other members that a new file must have.
 	Begin []hujson.ObjectMember
 	ID    string
@@ -51,14 +51,11 @@ type writing struct {
 // Write returns an entry in a client's format. Into is the client's file, or nil if there is none.
 func Write(client string, e Entry, existing *hujson.Value) (*Written, error) {
 	d := find(client)
-	switch {
-	case d.readOnly:
-		return nil, fmt.Errorf("indus reads the files of %s and does not write them", client)
-	case e.URL != "" && e.Command == "" && d.commandsOnly:
-		return nil, fmt.Errorf("%s starts commands only, and cannot be given a URL", d.title)
+	if e.URL != "" && e.Command == "" && d.commandsOnly {
+		return nil, fmt.Errorf("the file of %s has commands and no URLs: run indus connect %s", d.title, client)
 	}
 	w := &writing{dialect: d, entry: e}
-	out := &Written{Syntax: d.syntax, Where: d.paths, List: d.list, ID: e.ID, Row: valueOf(w.row())}
+	out := &Written{Syntax: d.syntax, Where: d.paths, IDKey: d.idKey, ID: e.ID, Row: valueOf(w.row())}
 	if d.writtenAt != nil {
 		out.Where = d.writtenAt(existing)
 	}
@@ -71,8 +68,8 @@ func Write(client string, e Entry, existing *hujson.Value) (*Written, error) {
 
 func (w *writing) row() []field {
 	var out []field
-	if w.list {
-		out = append(out, field{"name", w.entry.ID})
+	if w.idKey != "" {
+		out = append(out, field{w.idKey, w.entry.ID})
 	}
 	if w.entry.Command != "" {
 		out = append(out, w.process()...)

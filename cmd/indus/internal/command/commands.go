@@ -95,7 +95,7 @@ func newVersion(s show.Streams) *cobra.Command {
 	cmd := New(s, func(ctx context.Context, _ []string, s show.Streams) (err error) {
 		newest := ""
 		if check {
-			if newest, err = newestVersion(ctx, releasesPage); err != nil {
+			if newest, err = newestVersion(ctx, ReleasesPage); err != nil {
 				return err
 			}
 		}
@@ -109,7 +109,7 @@ func newVersion(s show.Streams) *cobra.Command {
 			}{ModuleVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, newest})
 		}
 		if err = printVersion(s); err == nil && check {
-			_, err = fmt.Fprintf(s.Out, "newest %s  %s/tag/%[1]s\n", newest, releasesPage)
+			_, err = fmt.Fprintf(s.Out, "newest %s  %s/tag/%[1]s\n", newest, ReleasesPage)
 		}
 		return err
 	}, cobra.Command{

@@ -218,6 +218,11 @@ func NoServer(c *mcpconfig.Config, id string, wanted func(interop.Server) bool) 
 	return Usagef("no server %q is configured%s", id, cmp.Or(DidYouMean(id, active), "; indus mcp ls shows them all"))
 }
 
+// ClientNames returns the names of the known clients, in alphabetical order.
+func ClientNames() []string {
+	return show.Names(mcpconfig.Clients(), func(c mcpconfig.Client) string { return c.Name })
+}
+
 // IDs returns the ids of servers.
 func IDs(servers []interop.Server) []string {
 	return show.Names(servers, func(o interop.Server) string { return o.ID })

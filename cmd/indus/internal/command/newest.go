@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	releasesPage = "https://github.com/indusagi/indus/releases"
+	// ReleasesPage has the released files.
+	ReleasesPage = "https://github.com/indusagi/indus/releases"
 	// newestWait bounds the request for the newest version.
 	newestWait = 10 * time.Second
 	// maxNewestHeader bounds the header of the answer, in bytes. Its body is not read.

@@ -124,9 +124,6 @@ func (f *connectFlags) perform(
 
 // plan returns the change that gives a client an entry and removes servers of some names.
 func (f *connectFlags) plan(client mcpconfig.Client, e mcpconfig.Entry, remove []string) (*change, error) {
-	if !client.Writes {
-		return nil, command.Usagef("indus reads the files of %s and does not write them", client.Title)
-	}
 	project, files := client.SplitFiles(nil)
 	location := "of the user's"
 	if f.project {
@@ -210,7 +207,7 @@ func (f *connectFlags) planAll(
 	seen := map[string]bool{} // files that a client before has in common
 	for _, client := range clients {
 		_, files := client.SplitFiles(nil)
-		if !client.Writes || len(files) == 0 || seen[existingFile(files)] {
+		if len(files) == 0 || seen[existingFile(files)] {
 			continue
 		}
 		path := existingFile(files)

@@ -38,7 +38,7 @@ func New(s show.Streams, running Running) *cobra.Command {
 		Use: "connect [CLIENT]", Short: "Connect another MCP client to indus", Long: connectHelp,
 		SuggestFor:        []string{"export", "install", "link"},
 		Args:              command.AtMost(1, "CLIENT"),
-		ValidArgsFunction: command.Complete(1, func(context.Context) []string { return clientNames() }),
+		ValidArgsFunction: command.Complete(1, func(context.Context) []string { return command.ClientNames() }),
 	})
 	f.chosen = cmd.Flags().Changed
 	cmd.Flags().StringVar(&f.view, "view", "", "NAME  a server, or a view in the configuration (default: all servers)")
@@ -64,7 +64,7 @@ func New(s show.Streams, running Running) *cobra.Command {
 	return cmd
 }
 
-const connectHelp = `Give another MCP client one entry: indus, with all servers or with a view. The entry is
+var connectHelp = `Give another MCP client one entry: indus, with all servers or with a view. The entry is
 the URL of the running "indus serve". It goes into the client's own file in the client's format, and
 the rest of the file stays as it is, with its comments. The difference is shown first, and
 is written after a yes. --revert restores the file, byte for byte.
@@ -80,6 +80,9 @@ $INDUS_TOKEN is set, the entry names that variable instead.
 Usage:
   indus connect [FLAG]...
   indus connect CLIENT|--all [FLAG]...
+
+CLIENT is one of
+` + show.Wrap(strings.Join(command.ClientNames(), ", "), 2) + `
 
 Flags:
   --*
@@ -101,24 +104,21 @@ Exit codes:
   2    usage: flags, files, no such CLIENT or view, and a file that changed since
   130  interrupted`
 
-func clientNames() []string {
-	return show.Names(mcpconfig.Clients(), func(c mcpconfig.Client) string { return c.Name })
-}
-
 func (f *connectFlags) run(ctx context.Context, args []string, s show.Streams) error {
+	clients := mcpconfig.Clients()
+	if len(args) > 0 {
+		clients = show.Where(clients, func(c mcpconfig.Client) bool { return c.Name == args[0] })
+		if len(clients) == 0 {
+			return command.Usagef("no client %q%s; known are %s", args[0], command.DidYouMean(args[0], command.ClientNames()),
+				strings.Join(command.ClientNames(), ", "))
+		}
+		f.print = f.print || len(clients[0].Files(nil)) == 0 && !f.revert
+	}
 	if err := f.check(args); err != nil {
 		return err
 	}
 	if len(args) == 0 && !f.all {
 		return f.list(s)
-	}
-	clients := mcpconfig.Clients()
-	if !f.all {
-		clients = show.Where(clients, func(c mcpconfig.Client) bool { return c.Name == args[0] })
-		if len(clients) == 0 {
-			return command.Usagef("no client %q%s; known are %s", args[0], command.DidYouMean(args[0], clientNames()),
-				strings.Join(clientNames(), ", "))
-		}
 	}
 	if f.revert {
 		return f.undo(ctx, clients, s)
@@ -169,9 +169,9 @@ func (f *connectFlags) entry(
 	ctx context.Context, clients []mcpconfig.Client, s show.Streams,
 ) (e mcpconfig.Entry, err error) {
 	_, _, err = mcpconfig.Export(clients[0].Name, mcpconfig.Entry{ID: "indus", URL: gatewayURL}, nil)
-	if f.stdio || err != nil && clients[0].Writes && !f.chosen("url") && f.view == "" && !f.all {
+	if f.stdio || err != nil && !f.chosen("url") && f.view == "" && !f.all {
 		if !f.stdio {
-			s.Reportf("%s starts commands only: it starts indus serve --stdio itself", clients[0].Title)
+			s.Reportf("the file of %s has commands and no URLs: it starts indus serve --stdio itself", clients[0].Title)
 		}
 		return f.commandEntry()
 	}
@@ -298,6 +298,9 @@ func (f *connectFlags) printWay(w Way, s show.Streams) error {
 	}
 	if w.Link != "" {
 		s.Reportf("or open: %s", w.Link)
+	}
+	if w.Bundle != "" {
+		s.Reportf("or open the MCP bundle (.mcpb) of %s in %s", w.Bundle, w.Title)
 	}
 	return s.WriteText(w.Text)
 }

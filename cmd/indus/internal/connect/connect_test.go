@@ -37,7 +37,7 @@ func TestWays(t *testing.T) {
 	e.Bearer = "indus_abc.def"
 	links := map[string]string{}
 	for _, w := range connect.Ways(e) {
-		if (w.Text == "") != (w.Client == "claude-desktop" || w.Client == "indusagi") || w.Text == "" && w.Notes == nil {
+		if (w.Text == "") != takesNoURL(w.Client) || w.Text == "" && w.Notes == nil {
 			t.Errorf("%+v", w)
 		}
 		if w.Text != "" && !strings.Contains(w.Text, "Bearer indus_abc.def") {
@@ -142,8 +142,9 @@ func documented(t *testing.T) []txtar.File {
 	return a.Files
 }
 
-// TestEveryClient connects each client that has a file. The other parts of the file stay, and the entry has only members
-// that the vendor's documentation has, with the same values. The undo restores the bytes and the mode.
+// TestEveryClient connects each client, by a URL and by a command. The other parts of the file stay, and the entry has only
+// members that the vendor's documentation has, with the same values. The undo restores the bytes and the mode. A client
+// without a file gets the text that a person puts into its configuration.
 func TestEveryClient(t *testing.T) {
 	left := map[string]bool{}
 	for _, c := range mcpconfig.Clients() {
@@ -152,68 +153,82 @@ func TestEveryClient(t *testing.T) {
 	for _, f := range documented(t) {
 		client, path, _ := strings.Cut(f.Name, "/")
 		delete(left, client)
-		t.Run(client, func(t *testing.T) {
-			p := newPlace(t)
-			path := filepath.Join(filepath.Dir(p.home), filepath.FromSlash(path))
-			p.write(path, f.Data, 0o640)
-			args := []string{client, "--url", "https://example.com/mcp"}
-			if client == "claude-desktop" {
-				args = []string{client}
+		for row, flags := range map[string][]string{
+			"documented": {"--url", "https://example.com/mcp"}, "started": {"--stdio"},
+		} {
+			if row == "documented" && takesNoURL(client) {
+				continue
 			}
-			if strings.HasPrefix(path, p.project) {
-				args = append(args, "--project")
-			}
-			t.Setenv("INDUS_TOKEN", "in-the-environment")
-			if said, err := p.run(append(args, "--yes")...); err != nil {
-				t.Fatal(err, said)
-			}
-			after := read(t, path)
-			if said, err := p.run(append(args, "--yes")...); err != nil || read(t, path) != after {
-				t.Errorf("connected twice: %v, %s", err, said)
-			}
-			rows, before := rowsOf(t, path, after), rowsOf(t, path, string(f.Data))
-			got, _ := rows["indus"].(map[string]any)
-			want, _ := rows["documented"].(map[string]any)
-			if client == "claude-desktop" {
-				want["command"], want["args"] = got["command"], []any{"serve", "--stdio"}
-			}
-			if got == nil || want == nil {
-				t.Fatalf("the entry is missing:\n%s", after)
-			}
-			for name, value := range got {
-				isName := name == "name" && value == "indus" // in Continue and Goose
-				if !isName && !reflect.DeepEqual(value, want[name]) {
-					t.Errorf("%s is %v, and %v in the documentation", name, value, want[name])
-				}
-			}
-			delete(rows, "indus")
-			if client != "claude-desktop" {
-				if diff := cmp.Diff(before, rows); diff != "" {
-					t.Errorf("-before +after:\n%s", diff)
-				}
-			}
-			for line := range strings.Lines(string(f.Data)) {
-				if bare := strings.TrimRight(line, "\n,"); !strings.Contains(after, bare) {
-					t.Errorf("the line %q is gone", line)
-				}
-			}
-			revert := append([]string{client, "--revert", "--yes"}, args[len(args):]...)
-			if strings.HasPrefix(path, p.project) {
-				revert = append(revert, "--project")
-			}
-			if said, err := p.run(revert...); err != nil {
-				t.Fatal(err, said)
-			}
-			if diff := cmp.Diff(string(f.Data), read(t, path)); diff != "" {
-				t.Errorf("-before +reverted:\n%s", diff)
-			}
-			if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
-				t.Errorf("%v, %v", info, err)
-			}
-		})
+			t.Run(client+" "+row, func(t *testing.T) { connectDocumented(t, client, path, f.Data, row, flags) })
+		}
 	}
-	if diff := cmp.Diff(map[string]bool{"indus-agents": true, "indusagi": true}, left); diff != "" {
+	if diff := cmp.Diff(map[string]bool{"indus-agents": true}, left); diff != "" {
 		t.Errorf("clients without a file here: -want +got:\n%s", diff)
+	}
+	p := newPlace(t)
+	out, err := p.run("indus-agents", "--url", "https://example.com/mcp")
+	for _, text := range []string{
+		"put the entry into its configuration", `"type": "streamable-http"`, `"url": "https://example.com/mcp"`,
+	} {
+		if err != nil || !strings.Contains(out, text) {
+			t.Errorf("%v: %q is missing in %s", err, text, out)
+		}
+	}
+}
+
+// takesNoURL reports whether the file of a client has commands only.
+func takesNoURL(client string) bool { return client == "claude-desktop" || client == "indusagi" }
+
+// connectDocumented connects one client. Its entry must be like a row of its documented file.
+func connectDocumented(t *testing.T, client, path string, file []byte, row string, flags []string) {
+	p := newPlace(t)
+	path = filepath.Join(filepath.Dir(p.home), filepath.FromSlash(path))
+	p.write(path, file, 0o640)
+	args, project := append([]string{client, "--yes"}, flags...), []string{}
+	if strings.HasPrefix(path, p.project) {
+		project = []string{"--project"}
+	}
+	t.Setenv("INDUS_TOKEN", "in-the-environment")
+	if said, err := p.run(append(args, project...)...); err != nil {
+		t.Fatal(err, said)
+	}
+	after := read(t, path)
+	if said, err := p.run(append(args, project...)...); err != nil || read(t, path) != after {
+		t.Errorf("connected twice: %v, %s", err, said)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, before := rowsOf(t, path, strings.ReplaceAll(after, program, "indus")), rowsOf(t, path, string(file))
+	got, _ := rows["indus"].(map[string]any)
+	want, _ := before[row].(map[string]any)
+	if got == nil || want == nil {
+		t.Fatalf("the entry is missing:\n%s", after)
+	}
+	for name, value := range got {
+		isName := (name == "name" || name == "id") && value == "indus" // in Continue, Goose and indusagi
+		if !isName && !reflect.DeepEqual(value, want[name]) {
+			t.Errorf("%s is %v, and %v in the documentation", name, value, want[name])
+		}
+	}
+	delete(rows, "indus")
+	if diff := cmp.Diff(before, rows); diff != "" {
+		t.Errorf("-before +after:\n%s", diff)
+	}
+	for line := range strings.Lines(string(file)) {
+		if bare := strings.TrimRight(line, "\n,"); !strings.Contains(after, bare) {
+			t.Errorf("the line %q is gone", line)
+		}
+	}
+	if said, err := p.run(append([]string{client, "--revert", "--yes"}, project...)...); err != nil {
+		t.Fatal(err, said)
+	}
+	if diff := cmp.Diff(string(file), read(t, path)); diff != "" {
+		t.Errorf("-before +reverted:\n%s", diff)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("%v, %v", info, err)
 	}
 }
 
@@ -227,7 +242,7 @@ func TestEveryClientWithoutAFile(t *testing.T) {
 			"serve": {"--stdio"}, url: {"--url", url}, "Bearer indus_": {"--url", url, "--key"},
 		} {
 			isProject := strings.HasPrefix(path, "project/")
-			if client == "claude-desktop" && form != "serve" || isProject && form == "Bearer indus_" {
+			if takesNoURL(client) && form != "serve" || isProject && form == "Bearer indus_" {
 				continue
 			}
 			t.Run(client+" "+strings.Join(flags, " "), func(t *testing.T) {
@@ -289,7 +304,11 @@ func rowsOf(t *testing.T, path, text string) map[string]any {
 			out := map[string]any{}
 			for _, s := range servers {
 				row := s.(map[string]any)
-				out[fmt.Sprint(row["name"])] = row
+				id, ok := row["name"]
+				if !ok {
+					id = row["id"]
+				}
+				out[fmt.Sprint(id)] = row
 			}
 			return out
 		}
@@ -338,7 +357,7 @@ func TestRevertRestoresTheBytes(t *testing.T) {
 	reverted := 0
 	for _, c := range mcpconfig.Clients() {
 		_, files := c.SplitFiles(nil)
-		if len(files) == 0 || !c.Writes {
+		if len(files) == 0 {
 			continue
 		}
 		all := vectors[syntaxOf(files[0])]
@@ -347,7 +366,7 @@ func TestRevertRestoresTheBytes(t *testing.T) {
 			mode := []fs.FileMode{0o600, 0o644, 0o660}[r.IntN(3)]
 			p.write(files[0], text, mode)
 			args := []string{c.Name, "--yes", "--url", "http://127.0.0.1:1/mcp", "--key"}
-			if c.Name == "claude-desktop" {
+			if takesNoURL(c.Name) {
 				args = []string{c.Name, "--yes"}
 			}
 			said, err := p.run(args...)

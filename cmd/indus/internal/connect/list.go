@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/mcpconfig"
@@ -53,7 +54,7 @@ func (f *connectFlags) list(s show.Streams) error {
 		return s.WriteIndented(all)
 	}
 	if len(all) == 0 {
-		s.Reportf("no client is found; indus connect CLIENT makes its file: %s", strings.Join(clientNames(), ", "))
+		s.Reportf("no client is found; indus connect CLIENT makes its file: %s", strings.Join(command.ClientNames(), ", "))
 		return nil
 	}
 	var t show.Table

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/mcpconfig"
 )
@@ -23,6 +24,8 @@ type Way struct {
 	Line string `json:"line,omitempty"`
 	// Link opens the client, which then asks its user.
 	Link string `json:"link,omitempty"`
+	// Bundle is the page that has the MCP bundle, which the client installs.
+	Bundle string `json:"bundle,omitempty"`
 	// File is the user's own file and Project the file of a project. A path below the home begins with "~".
 	File    string `json:"file,omitempty"`
 	Project string `json:"project,omitempty"`
@@ -81,8 +84,14 @@ func wayOf(c mcpconfig.Client, e mcpconfig.Entry) Way {
 	for _, n := range notes {
 		w.Notes = append(w.Notes, n.String())
 	}
+	if len(project)+len(user) == 0 {
+		w.Notes = append(w.Notes, c.Title+" has no file that indus knows: put the entry into its configuration")
+	}
 	w.Text = string(text)
 	w.Line, w.Link = lineOf(c.Name, e, text), linkOf(c.Name, e, text)
+	if c.Name == "claude-desktop" && len(e.Args) == 2 { // the bundle reads the user's own configuration, not --mcp
+		w.Bundle = command.ReleasesPage
+	}
 	return w
 }
 

@@ -193,6 +193,9 @@ func mayCreate(id *identity.Identity, key *identity.Key) error {
 // command returns the command that connects the client of the page.
 func (p *connectPage) command() string {
 	line := "indus connect " + cmp.Or(p.Client, "CLIENT")
+	if len(p.Clients) == 1 && p.Clients[0].Text == "" { // a file without URLs
+		return line
+	}
 	if p.View != "" {
 		line += " --view " + show.ShellWord(p.View)
 	}

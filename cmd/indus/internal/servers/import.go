@@ -34,7 +34,7 @@ func newImport(s show.Streams) *cobra.Command {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return append(clientNames(), allClients), cobra.ShellCompDirectiveDefault
+			return append(command.ClientNames(), allClients), cobra.ShellCompDirectiveDefault
 		},
 	})
 	cmd.Flags().BoolVar(&f.write, "write", false, "write the servers that are shown")
@@ -46,16 +46,13 @@ func newImport(s show.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.from, "from", "", "CLIENT  the client that wrote FILE, if the contents do not show it")
 	f.addJSON(cmd, "print JSON: an array of files, or with CLIENT an object")
 	f.addWriting(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(clientNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("from",
+		cobra.FixedCompletions(command.ClientNames(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 // allClients is the argument that selects all clients.
 const allClients = "all"
-
-func clientNames() []string {
-	return show.Names(mcpconfig.Clients(), func(c mcpconfig.Client) string { return c.Name })
-}
 
 var importHelp = `Copy the servers of another MCP client into a file of indus. Without CLIENT, it lists
 the files of all clients on this machine. With CLIENT, it shows the servers in the format
@@ -74,7 +71,7 @@ that has a file, in the order below. A file that cannot be read is skipped.
 If another server has the name already, it stays, and the differences are shown.
 
 CLIENT is one of
-` + show.Wrap(strings.Join(clientNames(), ", "), 2) + `
+` + show.Wrap(strings.Join(command.ClientNames(), ", "), 2) + `
 
 A session:
   $ indus mcp import
@@ -310,14 +307,14 @@ func (f *importFlags) gather(ctx context.Context, x *importResult, source string
 }
 
 func (f *importFlags) gatherFile(x *importResult, file string) error {
-	if f.from != "" && !slices.Contains(clientNames(), f.from) {
-		return command.Usagef("no client %q%s", f.from, command.DidYouMean(f.from, clientNames()))
+	if f.from != "" && !slices.Contains(command.ClientNames(), f.from) {
+		return command.Usagef("no client %q%s", f.from, command.DidYouMean(f.from, command.ClientNames()))
 	}
 	in, err := mcpconfig.Import(file, f.from, dryOptions())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return command.Usagef("%q is neither a client nor a file%s; indus mcp import lists the files", file,
-			command.DidYouMean(file, clientNames()))
+			command.DidYouMean(file, command.ClientNames()))
 	case err != nil:
 		return command.AsUsage(err)
 	}
