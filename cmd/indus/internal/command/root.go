@@ -138,6 +138,7 @@ Usage:
   indus                              start a conversation with an agent that has the tools
   indus -p TEXT                      print one answer of the agent on stdout
   indus mcp add NAME ...             configure a server
+  indus mcp find WORD...             search a registry for servers
   indus mcp import [CLIENT]          copy the servers of another MCP client
   indus mcp approve [SERVER]...      approve servers of a project's file
   indus mcp ls                       list the configured servers and their state
@@ -148,8 +149,11 @@ Usage:
   indus mcp -h                       list all commands about servers
   indus serve                        serve all servers at one endpoint
   indus connect [CLIENT]             connect another MCP client to serve
+  indus page                         open the page of serve in a browser
   indus key add                      create an API key for a client of serve
+  indus policy -h                    check and explain the rules for callers
   indus approvals                    list the calls to serve that wait for a person
+  indus audit                        print the recorded requests to serve
   indus op ls URL                    list the tools of one server as operations
   indus completion SHELL             complete commands, servers and tools with Tab
   indus version                      print the version, and with --check the newest

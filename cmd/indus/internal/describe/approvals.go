@@ -17,7 +17,7 @@ func Time(t time.Time) string { return t.Local().Format(show.TimeFormat) }
 func Caller(principal string) string { return cmp.Or(principal, "local") }
 
 // View returns the name of a view.
-func View(view string) string { return cmp.Or(view, "everything") }
+func View(view string) string { return cmp.Or(view, "all servers") }
 
 // Deciders describes the people who decide.
 var Deciders = map[approval.Way]string{

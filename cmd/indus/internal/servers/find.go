@@ -33,13 +33,19 @@ func newFind(s show.Streams) *cobra.Command {
 		Use: "find [WORD]...", SuggestFor: []string{"search", "browse", "registry"},
 		Short: "Search a registry for servers", Long: findHelp, ValidArgsFunction: cobra.NoFileCompletions,
 	})
-	cmd.Flags().StringVar(&f.registry, "registry", "", registryHelp)
+	f.addSource(cmd)
 	cmd.Flags().StringVar(&f.cursor, "cursor", "", "CURSOR  where to go on: the last search printed it")
 	cmd.Flags().IntVar(&f.limit, "limit", 20, "N  show about N entries, at most 1000")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false,
 		`print a JSON object: entries [{registry, name, version, title, description, kinds, status, like}], cursor`)
-	f.Add(cmd)
 	return cmd
+}
+
+// addSource adds the flags that select the registries.
+func (f *findFlags) addSource(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.registry, "registry", "", registryHelp)
+	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil, `PATH  the configuration, with its "registries" (default: the
+		working directory, then the user's own files)`)
 }
 
 const findHelp = `Search MCP registries for servers. Nothing is written and nothing is started. Each WORD

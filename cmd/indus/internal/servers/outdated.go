@@ -20,11 +20,10 @@ func newOutdated(s show.Streams) *cobra.Command {
 		Use: "outdated", SuggestFor: []string{"updates", "upgrade"}, ValidArgsFunction: cobra.NoFileCompletions,
 		Short: "Compare pinned versions with a registry", Long: outdatedHelp,
 	})
-	cmd.Flags().StringVar(&f.registry, "registry", "", registryHelp)
+	f.addSource(cmd)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false,
 		`print a JSON array: server, pinned, newest, entry, state ("current", "outdated", "deprecated" or "gone"),
 		file, line`)
-	f.Add(cmd)
 	return cmd
 }
 

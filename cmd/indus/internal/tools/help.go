@@ -70,7 +70,7 @@ func toolHelp(d toolbox.Descriptor, heard time.Time) string {
 		b.WriteString("\nIt declares no arguments.\n")
 	}
 	if !heard.IsZero() {
-		fmt.Fprintf(&b, "\nThis is the tool as %s last listed it to indus serve, at %s.\n", show.Clean(d.Server),
+		fmt.Fprintf(&b, "\nThis is the tool as %s last listed it, at %s.\n", show.Clean(d.Server),
 			heard.Local().Format(show.TimeFormat))
 	}
 	b.WriteString("\nHow arguments are written, and the flags: indus mcp call -h\n")
