@@ -53,7 +53,7 @@ var roomBudget = map[string]int{
 	"cluster":   2400,
 	"cmd":       33100,
 	"examples":  300,
-	"gateway":   7260,
+	"gateway":   7540,
 	"host":      7600,
 	"identity":  1850,
 	"internal":  13150,

@@ -96,7 +96,7 @@ var layers = []layer{
 	{"internal/chain", []string{"internal/wire"}, "lines that are chained by hashes: no idea of their meaning"},
 	{"internal/sealed", []string{"internal/atomicfile", "internal/statefile"},
 		"bytes that only we can read again: no idea of their use"},
-	{"gateway", []string{"approval", "audit", "schema", "host", "identity", "interop", "ledger", "policy", "replica",
+	{"gateway", []string{"approval", "audit", "cluster", "schema", "host", "identity", "interop", "ledger", "policy", "replica",
 		"toolbox",
 		"internal/protocol", "internal/sealed", "internal/secret", "internal/telemetry", "internal/text", "internal/watch",
 		"internal/wire"},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/telemetry"
 	"github.com/indusagi/indus/interop"
@@ -39,6 +40,9 @@ type Control struct {
 	Policy func() (decides *policy.Set, report bool)
 	// Approvals holds the calls that wait for a person. If it is nil, a call that needs approval is refused.
 	Approvals *approval.Book
+	// Bus connects replicas, so that the limits of the policy count the requests of all of them. If it is nil, each
+	// replica counts its own.
+	Bus cluster.Bus
 	// ApproveAt is the address of a page on which a person approves a call. The text that a caller gets names it, and the
 	// command. If it is "", the text names only the command.
 	ApproveAt string

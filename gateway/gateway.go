@@ -152,6 +152,10 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 	}
 	g.namedViews = g.opts.Views
 	g.ctx, g.cancel = context.WithCancel(context.Background())
+	if bus := g.opts.Control.Bus; bus != nil {
+		g.rates.initShared()
+		g.running.Go(func() { g.rates.share(g.ctx, bus) })
+	}
 	g.attached = ledger.Attach(ctx, ledger.Empty(), servers, g.ledgerOptions())
 	g.lists = newServerLists(g)
 	if g.opts.Transparent != "" {

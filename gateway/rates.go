@@ -16,10 +16,14 @@ const (
 // rates counts the requests that limits permit, by caller and rule. The zero value is ready.
 //
 // A limit of N requests in a period is never exceeded: no period of that length has more than N requests, wherever it
-// begins. A token bucket would permit 2N in the first period.
+// begins. A token bucket would permit 2N in the first period. See share for the requests at other replicas.
 type rates struct {
 	mu     sync.Mutex
 	counts map[rateKey]*window
+
+	id      string           // of this process among the replicas; "": nothing is shared
+	changed chan struct{}    // has a value if unsent has a key
+	unsent  map[rateKey]bool // true: with the counts of other replicas
 }
 
 // rateKey identifies a limit of one caller.
@@ -34,9 +38,17 @@ type rateLimit struct {
 
 // window counts the requests of the last period.
 type window struct {
-	spans []span // the oldest first
-	total int
-	per   time.Duration
+	own    counter
+	others []counter // of other replicas
+	per    time.Duration
+	sent   time.Time // when own was last sent to the other replicas
+}
+
+// counter counts the requests at one replica.
+type counter struct {
+	replica string // "": this one
+	spans   []span // the oldest first
+	total   int
 }
 
 // span counts consecutive requests. All of them count as long as the last one.
@@ -71,56 +83,84 @@ func (r *rates) take(limits []rateLimit, count bool) time.Duration {
 			w = &window{}
 			r.counts[l.rateKey] = w
 		}
-		w.add(l, now)
+		w.per = l.per
+		w.own.add(l.n, now)
+		r.send(l.rateKey, false)
 	}
 	return 0
 }
 
 // wait returns the time until another request is within the limit.
 func (w *window) wait(l rateLimit, now time.Time) time.Duration {
-	for len(w.spans) > 0 && now.Sub(w.spans[0].last) >= l.per {
-		w.total -= w.spans[0].count
-		w.spans = w.spans[1:]
+	left := w.count(l.per, now)
+	if left < l.n {
+		return 0
 	}
-	left := w.total
-	for _, s := range w.spans {
-		if left < l.n {
-			break
+	rest := [][]span{w.own.spans}
+	for _, c := range w.others {
+		rest = append(rest, c.spans)
+	}
+	for {
+		oldest := -1
+		for i, spans := range rest {
+			if len(spans) > 0 && (oldest < 0 || spans[0].last.Before(rest[oldest][0].last)) {
+				oldest = i
+			}
 		}
-		left -= s.count
-		if left < l.n {
-			return s.last.Add(l.per).Sub(now)
+		first := rest[oldest][0]
+		rest[oldest] = rest[oldest][1:]
+		if left -= first.count; left < l.n {
+			return first.last.Add(l.per).Sub(now)
 		}
 	}
-	return 0
 }
 
-func (w *window) add(l rateLimit, now time.Time) {
-	w.per = l.per
-	w.total++
-	each := (l.n + maxSpans - 1) / maxSpans // requests of a span
-	if n := len(w.spans); n > 0 && w.spans[n-1].count < each {
-		w.spans[n-1].count++
-		w.spans[n-1].last = now
+// count returns the number of requests in the last period, at all replicas.
+func (w *window) count(per time.Duration, now time.Time) int {
+	n := w.own.count(per, now)
+	for i := range w.others {
+		n += w.others[i].count(per, now)
+	}
+	return n
+}
+
+// count removes the requests before the last period, and returns the number of the others.
+func (c *counter) count(per time.Duration, now time.Time) int {
+	for len(c.spans) > 0 && now.Sub(c.spans[0].last) >= per {
+		c.total -= c.spans[0].count
+		c.spans = c.spans[1:]
+	}
+	return c.total
+}
+
+func (c *counter) add(limit int, now time.Time) {
+	c.total++
+	each := (limit + maxSpans - 1) / maxSpans // requests of a span
+	if n := len(c.spans); n > 0 && c.spans[n-1].count < each {
+		c.spans[n-1].count++
+		c.spans[n-1].last = now
 		return
 	}
-	w.spans = append(w.spans, span{now, 1})
+	c.spans = append(c.spans, span{now, 1})
 }
 
 // makeRoom removes counts until another one fits: those whose period is over, and if there are none, half of all. The
 // caller holds mu.
 func (r *rates) makeRoom(now time.Time) {
-	if r.counts == nil {
-		r.counts = map[rateKey]*window{}
-	}
-	if len(r.counts) < maxRates {
-		return
-	}
-	maps.DeleteFunc(r.counts, func(_ rateKey, w *window) bool {
-		return len(w.spans) == 0 || now.Sub(w.spans[len(w.spans)-1].last) >= w.per
-	})
-	if len(r.counts) < maxRates {
+	if r.dropOld(now) {
 		return
 	}
 	maps.DeleteFunc(r.counts, func(rateKey, *window) bool { return len(r.counts) > maxRates/2 })
+}
+
+// dropOld removes counts whose period is over if there is no room for another one, and reports whether there is room
+// then. The caller holds mu.
+func (r *rates) dropOld(now time.Time) bool {
+	if r.counts == nil {
+		r.counts = map[rateKey]*window{}
+	}
+	if len(r.counts) >= maxRates {
+		maps.DeleteFunc(r.counts, func(_ rateKey, w *window) bool { return w.count(w.per, now) == 0 })
+	}
+	return len(r.counts) < maxRates
 }

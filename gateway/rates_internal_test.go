@@ -37,7 +37,7 @@ func TestALimitIsExact(t *testing.T) {
 				if got, want := len(accepted), periods*n; got > want || got < want-want/500 {
 					t.Errorf("%d requests are accepted in %d periods, want %d", got, periods, want)
 				}
-				if spans := len(r.counts[limits[0].rateKey].spans); spans > maxSpans+1 {
+				if spans := len(r.counts[limits[0].rateKey].own.spans); spans > maxSpans+1 {
 					t.Errorf("%d spans", spans)
 				}
 			})

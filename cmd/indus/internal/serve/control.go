@@ -59,6 +59,9 @@ type servedPolicy struct {
 func (f *serveFlags) openControl(ctx context.Context, c *mcpconfig.Config, s show.Streams) (*control, error) {
 	k := &control{}
 	k.options.Mask = s.Masked
+	if f.shared != nil {
+		k.options.Bus = f.shared
+	}
 	k.options.Policy = func() (*policy.Set, bool) {
 		p := k.policy.Load()
 		if p == nil {
