@@ -42,6 +42,7 @@ $(PEERS): testdata/peers/package.json testdata/peers/package-lock.json
 test: peers
 	$(GO) test $(RACE) -vet=off -timeout 15m ./...
 	$(GO) test -vet=off ./policy ./schema ./schema/validate
+	$(GO) test -vet=off -run ControlAllocates ./gateway
 	$(MAKE) providers deployment chaos
 	cd tools/packages && $(GO) vet . && $(GO) test -vet=off .
 
