@@ -152,7 +152,9 @@ func (l *Lease) renew(ctx context.Context) error {
 func (l *Lease) left() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return max(0, time.Until(l.until))
+	now := time.Now()
+	byWall := l.until.Round(0).Sub(now.Round(0)) // the monotonic clock stops while a machine is suspended
+	return max(0, min(l.until.Sub(now), byWall))
 }
 
 // Revision returns the revision of the key. It is greater than that of every earlier holder, so changes of the holder
@@ -164,12 +166,15 @@ func (l *Lease) Revision() uint64 {
 }
 
 // Held reports whether this process still holds the lease. It is false before another process can hold it.
-func (l *Lease) Held() bool {
+func (l *Lease) Held() bool { return l.Left() > 0 }
+
+// Left returns the time until the lease is lost if it is not renewed. It is 0 if the lease is lost or released.
+func (l *Lease) Left() time.Duration {
 	select {
 	case <-l.done:
-		return false
+		return 0
 	default:
-		return l.left() > 0
+		return l.left()
 	}
 }
 

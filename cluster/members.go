@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 	"time"
 
@@ -21,10 +20,10 @@ type Members struct {
 	ttl       time.Duration
 	stop      context.CancelFunc
 	running   sync.WaitGroup
+	holders   *Holders
 
-	mu        sync.Mutex
-	addresses map[string]string
-	lease     *Lease
+	mu    sync.Mutex
+	lease *Lease
 }
 
 // Join adds this process to the members, and returns once it knows the others. It stays a member until Leave: its lease
@@ -32,31 +31,19 @@ type Members struct {
 // lease of that process could have expired, and then returns a [*HeldError]. A process with the same address is an
 // earlier one, and is replaced at once.
 func Join(ctx context.Context, engine Engine, name, address string, ttl time.Duration) (*Members, error) {
-	m := &Members{engine: engine, name: name, own: address, ttl: max(ttl, MinLease), addresses: map[string]string{}}
+	m := &Members{engine: engine, name: name, own: address, ttl: max(ttl, MinLease)}
 	isEarlier := func(other string) bool { return other == address }
 	if err := m.acquire(ctx, isEarlier); err != nil {
 		return nil, err
 	}
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	m.stop = stop
-	current := make(chan struct{})
-	var once sync.Once
 	m.running.Go(func() { m.keep(run) })
-	m.running.Go(func() {
-		_ = engine.KV(membersName).Watch(run, func(c Change) {
-			if c.Current {
-				once.Do(func() { close(current) })
-				return
-			}
-			m.note(c)
-		})
-	})
-	select {
-	case <-current:
-		return m, nil
-	case <-ctx.Done():
-		return nil, errors.Join(ctx.Err(), m.Leave(context.WithoutCancel(ctx)))
+	var err error
+	if m.holders, err = OpenHolders(ctx, engine.KV(membersName)); err != nil {
+		return nil, errors.Join(err, m.Leave(context.WithoutCancel(ctx)))
 	}
+	return m, nil
 }
 
 // acquire takes the lease of the name. It waits until a lease of another process could have expired.
@@ -105,34 +92,22 @@ func (m *Members) current() *Lease {
 	return m.lease
 }
 
-func (m *Members) note(c Change) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if c.Gone {
-		delete(m.addresses, c.Key)
-	} else {
-		m.addresses[c.Key] = decodeLease(c.Value).Data
-	}
-}
-
 // Address returns the address of a member, or "" if there is none of that name. While the engine cannot be reached, the
 // last known members stay.
 func (m *Members) Address(name string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.addresses[name]
+	address, _ := m.holders.Of(name)
+	return address
 }
 
 // All returns the addresses of all members by name.
-func (m *Members) All() map[string]string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return maps.Clone(m.addresses)
-}
+func (m *Members) All() map[string]string { return m.holders.All() }
 
 // Leave removes this process from the members.
 func (m *Members) Leave(ctx context.Context) error {
 	m.stop()
 	m.running.Wait()
+	if m.holders != nil {
+		m.holders.Close()
+	}
 	return m.current().Release(ctx)
 }

@@ -15,7 +15,7 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 	o := conn.Options{
 		Info: e.opts.Info, Era: e.server.Era, LastEra: e.opts.Era, MaxMessage: e.opts.MaxMessage, Memory: e.opts.Memory,
 		Capabilities: e.opts.Capabilities, Receive: e.tapReceiver(e.handleIncoming), Belongs: e.requestFor,
-		Missed: e.reportGap, Logger: e.opts.Logger, Secrets: e.secrets, ProbeWait: e.opts.probeWait,
+		Missed: e.reportGap, Lease: e.opts.Lease, Logger: e.opts.Logger, Secrets: e.secrets, ProbeWait: e.opts.probeWait,
 	}
 	if e.opts.Trace != nil {
 		o.Trace = conn.Trace(*e.opts.Trace)
@@ -32,6 +32,14 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 	}
 	switch t := e.server.Transport.(type) {
 	case Stdio:
+		if e.server.Single && e.opts.Elsewhere != nil {
+			o.Era = Modern
+			client := &http.Client{Transport: e.opts.Elsewhere}
+			return conn.DialHTTP(ctx, conn.URL{URL: "http://" + elsewhereHost, Client: client}, o)
+		}
+		if e.server.Single && e.opts.Lease == nil {
+			return nil, conn.Handshake{}, errSingle
+		}
 		command := proc.Command{Path: t.Command, Args: t.Args, Dir: t.Dir, Env: t.Environ()}
 		return conn.DialStdio(ctx, conn.Command{Fresh: t.Fresh, Command: command}, o)
 	case HTTP:
@@ -52,6 +60,13 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 	}
 	return nil, conn.Handshake{}, errors.New("the server has no transport: set interop.Stdio, HTTP or SSE")
 }
+
+// elsewhereHost is the host in the URL of a server that another program runs, where errors show it.
+const elsewhereHost = "the-replica-that-runs-it"
+
+// errSingle is returned for a server that other programs run, too.
+var errSingle = errors.New(`it is "single" and runs once in a cluster, and this program is no replica of it: ` +
+	"use it through indus serve")
 
 func (e *Endpoint) url(url string, headers []Pair) (conn.URL, error) {
 	h := http.Header{}

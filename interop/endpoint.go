@@ -61,6 +61,16 @@ type EndpointOptions struct {
 	Ended func(s EndpointStatus, lasted time.Duration)
 	// Trace is called at the steps of connecting over stdio. If it is nil, nothing is traced.
 	Trace *Trace
+	// Lease bounds the life of the process of a server that runs once ([Server].Single), such as a *cluster.Lease. Left
+	// is the time until the process must have ended, and 0 when the lease is over. Then Done is closed. The process is
+	// then killed, receives nothing and is not started again. If Lease is nil, only the connection bounds its life.
+	Lease interface {
+		Left() time.Duration
+		Done() <-chan struct{}
+	}
+	// Elsewhere sends requests to the process of a server that another program runs ([Server].Single), where it is
+	// served over streamable HTTP of 2026-07-28. Their URL names no host. If it is nil, the process is started here.
+	Elsewhere http.RoundTripper
 	// Era is the era that the server spoke in its last connection. It is tried first, unless Server.Era sets the era.
 	// It is empty if it is not known.
 	Era Era
@@ -375,7 +385,7 @@ func (e *Endpoint) connectFault(ctx context.Context, err error) error {
 		return e.newFault(Timeout, "connect", err)
 	}
 	kind := Transport
-	if _, ok := e.server.Transport.(Stdio); ok && e.opts.Transport == nil {
+	if _, ok := e.server.Transport.(Stdio); ok && e.opts.Transport == nil && e.opts.Elsewhere == nil {
 		kind = SpawnFailed
 	}
 	return e.newFault(kind, "connect", err)

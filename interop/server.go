@@ -57,6 +57,10 @@ type Server struct {
 	// session or a principal closes after the same time without a request. Zero means FleetOptions.Idle. If it is
 	// negative, the server stays connected as long as the fleet, and a session's connection as long as the session.
 	Idle time.Duration
+	// Single makes a [Stdio] server run once among several programs, with one process in each of them that holds a lease.
+	// A program connects to it by EndpointOptions.Lease or EndpointOptions.Elsewhere. Without both it does not start the
+	// server. If Single is false, each program has its own process.
+	Single bool
 }
 
 // String returns the server's id and address, without arguments and other parts that may hold a secret.
@@ -255,7 +259,7 @@ func equalFlags(a, b *bool) bool { return a == b || a != nil && b != nil && *a =
 // sameReach reports whether a connection to one server can also serve the other.
 func (s Server) sameReach(o Server) bool {
 	if s.ID != o.ID || s.Timeouts != o.Timeouts || s.Era != o.Era || s.TLS != o.TLS || s.Pool.Per != o.Pool.Per ||
-		!s.OAuth.Equal(o.OAuth) || !s.Forward.equal(o.Forward) {
+		s.Single != o.Single || !s.OAuth.Equal(o.OAuth) || !s.Forward.equal(o.Forward) {
 		return false
 	}
 	switch a := s.Transport.(type) {

@@ -25,6 +25,7 @@ type mark struct {
 	Address   string `json:"address"` // of the client
 	Principal string `json:"principal"`
 	Claims    []byte `json:"claims,omitempty"`
+	Service   string `json:"service,omitempty"` // see [Request.Service]
 }
 
 // Forwarded describes a request that another replica received and authenticated.
@@ -59,28 +60,42 @@ func (r *Replica) Listener(l net.Listener) net.Listener {
 }
 
 // Handler serves the requests that other replicas forward. next receives them as their clients sent them, and [From]
-// describes them. Every other request is refused.
+// describes them. Requests of [Replica.Do] go to Options.Services. Every other request is refused.
 func (r *Replica) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
-		in, err := r.accept(in)
+		in, service, err := r.accept(in)
+		to := next
+		if err == nil && service != "" {
+			to, err = r.service(service)
+		}
 		if err != nil {
 			r.opts.Logger.Warn("a request to the listener for replicas is refused", "err", err)
 			w.Header().Set(headerMark, refusedMark)
 			http.Error(w, err.Error(), http.StatusMisdirectedRequest)
 			return
 		}
-		next.ServeHTTP(w, in)
+		to.ServeHTTP(w, in)
 	})
 }
 
-// accept returns a forwarded request as its client sent it.
-func (r *Replica) accept(in *http.Request) (*http.Request, error) {
+// service returns the handler of a service.
+func (r *Replica) service(name string) (http.Handler, error) {
+	if r.opts.Services != nil {
+		if h := r.opts.Services(name); h != nil {
+			return h, nil
+		}
+	}
+	return nil, fmt.Errorf("the replica %s does not run %.100q now", r.opts.Name, name)
+}
+
+// accept returns a forwarded request as its client sent it, and its service.
+func (r *Replica) accept(in *http.Request) (out *http.Request, service string, err error) {
 	if !r.opts.Credentials.accepts(in.TLS) {
-		return nil, errors.New("the credentials of the peer are not accepted any more")
+		return nil, "", errors.New("the credentials of the peer are not accepted any more")
 	}
 	values := in.Header[headerMark]
 	if len(values) != 1 {
-		return nil, errors.New("only replicas may connect here, and each request has one " + headerMark + " header")
+		return nil, "", errors.New("only replicas may connect here, and each request has one " + headerMark + " header")
 	}
 	var m mark
 	text, err := base64.RawURLEncoding.DecodeString(values[0])
@@ -89,18 +104,18 @@ func (r *Replica) accept(in *http.Request) (*http.Request, error) {
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("the %s header cannot be read: %w", headerMark, err)
+		return nil, "", fmt.Errorf("the %s header cannot be read: %w", headerMark, err)
 	case m.To != r.opts.Name:
-		return nil, fmt.Errorf("the request is for the replica %.40q, and this is %s", m.To, r.opts.Name)
+		return nil, "", fmt.Errorf("the request is for the replica %.40q, and this is %s", m.To, r.opts.Name)
 	}
-	out := in.WithContext(context.WithValue(in.Context(), forwardedKey{}, &Forwarded{m.From, m.Principal}))
+	out = in.WithContext(context.WithValue(in.Context(), forwardedKey{}, &Forwarded{m.From, m.Principal}))
 	out.RemoteAddr, out.TLS = m.Address, nil
 	delete(out.Header, headerMark)
 	delete(out.Header, "Expect") // of this hop
 	if r.opts.Restore != nil && m.Claims != nil {
 		out, err = r.opts.Restore(out, m.Claims)
 	}
-	return out, err
+	return out, m.Service, err
 }
 
 // encode returns the value of the header.

@@ -25,6 +25,11 @@
 // (Expect: 100-continue). So a request that fails before that did not run, which is [ErrGone]. After that, it may have
 // run, which is [Lost]. A request that was forwarded is not forwarded again, and names the replica that it is for.
 //
+// # Services
+//
+// [Replica.Do] sends a request of a replica itself to a service that one of the replicas runs, such as a server that
+// may run once ([Options].Services). It has the same promises.
+//
 // # Concurrency
 //
 // All methods may be called from any goroutine.

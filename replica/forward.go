@@ -21,6 +21,8 @@ type Request struct {
 	To        string // the name of the owner
 	Principal string // the authenticated principal of the request
 	Body      []byte // the whole body; nil: there is none
+	// Service is a service of the owner that receives the request ([Options].Services). "" means the owner's own clients.
+	Service string
 }
 
 // ErrGone is returned if the owner of a request cannot be reached or does not accept it. The request did not run, and
@@ -43,13 +45,35 @@ func (l *Lost) Unwrap() error { return l.Err }
 // is complete or the context of in ends. If a write to w fails, it returns that error. Other errors are or wrap
 // [ErrGone], or are a [*Lost].
 func (r *Replica) Forward(w http.ResponseWriter, in *http.Request, q Request) error {
-	address, err := r.peers.address(in.Context(), q.To)
-	if err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrGone, q.To, err)
+	if q.To == r.opts.Name {
+		return fmt.Errorf("%w: %s is this replica", ErrGone, q.To)
 	}
-	r.dropStale()
 	ctx, cancel := context.WithCancelCause(in.Context())
 	defer cancel(nil)
+	answer, err := r.send(ctx, cancel, in, q)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	return relay(w, answer)
+}
+
+// Do sends a request of this replica to a service of another one, or of itself, once. The caller closes the body of the
+// answer and ends the context of in. Errors are those of [Replica.Forward].
+func (r *Replica) Do(in *http.Request, q Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(in.Context())
+	return r.send(ctx, cancel, in, q)
+}
+
+// send sends a request with the context ctx, which cancel ends, and returns the answer.
+func (r *Replica) send(
+	ctx context.Context, cancel context.CancelCauseFunc, in *http.Request, q Request,
+) (*http.Response, error) {
+	address, err := r.peers.address(ctx, q.To)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrGone, q.To, err)
+	}
+	r.dropStale()
 	sent := &delivery{body: bytes.NewReader(q.Body)}
 	out := r.outgoing(ctx, in, address, q, sent)
 	late := time.AfterFunc(answerWait, func() {
@@ -66,19 +90,18 @@ func (r *Replica) Forward(w http.ResponseWriter, in *http.Request, q Request) er
 	case err == nil && answer.Header.Get(headerMark) == refusedMark:
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, 500))
 		answer.Body.Close()
-		return fmt.Errorf("%w: %s: %s", ErrGone, q.To, strings.TrimSpace(string(text)))
+		return nil, fmt.Errorf("%w: %s: %s", ErrGone, q.To, strings.TrimSpace(string(text)))
 	}
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
 		if sent.begun() && len(q.Body) > 0 {
-			return &Lost{Err: err}
+			return nil, &Lost{Err: err}
 		}
-		return fmt.Errorf("%w: %s: %w", ErrGone, q.To, err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrGone, q.To, err)
 	}
-	defer answer.Body.Close()
-	return relay(w, answer)
+	return answer, nil
 }
 
 // dropStale closes unused connections that were made with other credentials.
@@ -121,8 +144,8 @@ func (r *Replica) outgoing(
 	if _, stated := out.Header["User-Agent"]; !stated {
 		out.Header["User-Agent"] = []string{""} // else net/http adds its own
 	}
-	m := mark{To: q.To, From: r.opts.Name, Address: in.RemoteAddr, Principal: q.Principal}
-	if r.opts.Claims != nil {
+	m := mark{To: q.To, From: r.opts.Name, Address: in.RemoteAddr, Principal: q.Principal, Service: q.Service}
+	if r.opts.Claims != nil && q.Service == "" {
 		m.Claims = r.opts.Claims(in)
 	}
 	out.Header[headerMark] = []string{m.encode()}

@@ -300,3 +300,44 @@ func BenchmarkForward(b *testing.B) {
 		}
 	}
 }
+
+// TestDo checks that a service of a replica gets its requests, those of the replica itself too, and no other handler.
+func TestDo(t *testing.T) {
+	t.Parallel()
+	keys := replica.KeyFile(keyFile(t, newKey()))
+	var address string
+	members := func(name string) string { return map[string]string{"b": address}[name] }
+	runs := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, _ = fmt.Fprintf(w, "%s for %s at %s", body, replica.From(r.Context()).From, r.URL.Path)
+	})
+	o := &replica.Options{Credentials: keys, Services: func(name string) http.Handler {
+		if name == "one" {
+			return runs
+		}
+		return nil
+	}}
+	address, _ = serve(t, o, func(http.ResponseWriter, *http.Request) {
+		t.Error("a request for a service reached the clients' handler")
+	})
+	b := newReplicaOf(t, &replica.Options{Name: "b", Credentials: keys, Members: members})
+	for _, from := range []*replica.Replica{newReplica(t, keys, address), b} {
+		q := replica.Request{To: "b", Body: []byte("work"), Service: "one"}
+		answer, err := from.Do(post(t, "http://anywhere/mcp", "work"), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if want := "work for " + from.Name() + " at /mcp"; string(text) != want {
+			t.Errorf("it answers %q, not %q", text, want)
+		}
+		q.Service = "two"
+		if _, err := from.Do(post(t, "http://anywhere/mcp", "work"), q); !errors.Is(err, replica.ErrGone) {
+			t.Errorf("a service that does not run there: %v", err)
+		}
+	}
+	if err := b.Forward(httptest.NewRecorder(), post(t, "http://anywhere/mcp", ""), replica.Request{To: "b"}); !errors.Is(err, replica.ErrGone) {
+		t.Errorf("a request forwarded to itself: %v", err)
+	}
+}

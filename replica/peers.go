@@ -52,7 +52,6 @@ const (
 
 // peers finds the addresses of replicas.
 type peers struct {
-	own      string
 	members  func(name string) string
 	lookup   func(ctx context.Context, name string) ([]*net.SRV, error)
 	fixed    map[string]string // addresses by name
@@ -69,7 +68,7 @@ type dnsName struct {
 }
 
 func (p *peers) set(o *Options) error {
-	p.own, p.lookup, p.members, p.fixed = o.Name, o.LookupSRV, o.Members, map[string]string{}
+	p.lookup, p.members, p.fixed = o.LookupSRV, o.Members, map[string]string{}
 	if p.lookup == nil {
 		p.lookup = func(ctx context.Context, name string) ([]*net.SRV, error) {
 			_, all, err := net.DefaultResolver.LookupSRV(ctx, "", "", name)
@@ -93,9 +92,6 @@ func (p *peers) set(o *Options) error {
 
 // address returns the address of a replica, or an error if it is not among the peers.
 func (p *peers) address(ctx context.Context, name string) (string, error) {
-	if name == p.own {
-		return "", errors.New("it is this replica")
-	}
 	if address, ok := p.fixed[name]; ok {
 		return address, nil
 	}

@@ -28,6 +28,9 @@ type Options struct {
 	Restore func(*http.Request, []byte) (*http.Request, error)
 	// Members returns the address of a replica that is not among the peers, or "". Nil means that there are no others.
 	Members func(name string) string
+	// Services returns the handler for requests of other replicas to a service ([Replica.Do]), or nil if this replica does
+	// not run it now. Nil means that it runs none.
+	Services func(name string) http.Handler
 	// LookupSRV returns the targets of a name. If it is nil, DNS does.
 	LookupSRV func(ctx context.Context, name string) ([]*net.SRV, error)
 	// Logger receives the reasons for which a peer cannot be used. If it is nil, nothing is logged.

@@ -102,6 +102,8 @@ type Options struct {
 	// and 10 s over HTTP.
 	ProbeWait time.Duration
 	Trace     Trace
+	// Lease bounds the life of a process. If it is nil, only the connection does.
+	Lease Lease
 
 	wakeAfter time.Duration // 0: 1 s
 }

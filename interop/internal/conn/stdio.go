@@ -70,6 +70,9 @@ func startIn(ctx context.Context, cmd Command, o Options, era protocol.Era) (Con
 
 // startStdio starts the server's process.
 func startStdio(ctx context.Context, cmd Command, o *Options) (*stdio, error) {
+	if isOver(o.Lease) {
+		return nil, errLeaseOver
+	}
 	dir, err := freshDir(cmd)
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
@@ -87,6 +90,9 @@ func startStdio(ctx context.Context, cmd Command, o *Options) (*stdio, error) {
 	}
 	if o.Trace.Started != nil {
 		o.Trace.Started(p.Pid(), f.stderr)
+	}
+	if o.Lease != nil {
+		go f.killAtEnd()
 	}
 	go func() { // a descendant in a session of its own may hold stdout forever
 		<-p.Done()
@@ -226,6 +232,10 @@ func (f *stdio) write(ctx context.Context, e wire.Envelope) error {
 	}
 	defer func() { <-f.writing }()
 	defer f.deadline(ctx)()
+	if isOver(f.opts.Lease) { // a paused program may notice this here first
+		f.p.Kill()
+		return &UnsentError{&LostError{errLeaseOver}}
+	}
 	if len(f.unsent) > 0 {
 		n, err := f.p.Stdin().Write(f.unsent)
 		f.unsent = f.unsent[n:]

@@ -93,3 +93,51 @@ func TestWakingASlowPeerIsHarmless(t *testing.T) {
 		t.Errorf("%s, %v; noise %d, stderr %q", result, err, c.Noise(), stderr())
 	}
 }
+
+// deskLease is a lease that a test ends.
+type deskLease struct{ over chan struct{} }
+
+func (l *deskLease) Done() <-chan struct{} { return l.over }
+
+func (l *deskLease) Left() time.Duration {
+	select {
+	case <-l.over:
+		return 0
+	default:
+		return time.Hour
+	}
+}
+
+// At the end of its lease a process is killed, although it would need time to end. It is not started again.
+func TestAProcessEndsWithItsLease(t *testing.T) {
+	noLeaks(t)
+	log := filepath.Join(t.TempDir(), "log")
+	const server = `trap '' TERM; echo started >>"$LOG"
+		read x; echo '{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}'
+		while read line; do echo "$line" >>"$LOG"; done; exec sleep 1000`
+	lease := &deskLease{make(chan struct{})}
+	dial := func() (Conn, error) {
+		c, _, err := DialStdio(t.Context(), Command{Command: proc.Command{
+			Path: "sh", Args: []string{"-c", server}, Env: []string{"PATH=" + os.Getenv("PATH"), "LOG=" + log},
+		}}, Options{Lease: lease})
+		return c, err
+	}
+	c, err := dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(lease.over)
+	_, err = c.Call(t.Context(), toolCall(protocol.Modern, "x", `{}`, 0))
+	if _, unsent := errors.AsType[*UnsentError](err); !unsent && !strings.Contains(err.Error(), "killed") {
+		t.Errorf("after its lease: %v", err)
+	}
+	waitFor(t, c.Done(), "the end of the process")
+	c.Close()
+	if again, err := dial(); !errors.Is(err, errLeaseOver) {
+		t.Errorf("started again: %v", err)
+		again.Close()
+	}
+	if lines, _ := os.ReadFile(log); string(lines) != "started\n" {
+		t.Errorf("after its lease it received %q", lines)
+	}
+}
