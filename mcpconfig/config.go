@@ -22,6 +22,9 @@ type Options struct {
 	// Only selects servers by their ids. Nothing is fetched for the others, and they are not in [Config.Servers]. If it
 	// is nil, all are selected.
 	Only func(id string) bool
+	// Clustered states that the program shares state, even if no file has "cluster". If it is false and no file has it,
+	// no server is Single: each program has its own process anyway.
+	Clustered bool
 	// Dir is the directory that is searched if no path is named. If it is "", it is the working directory.
 	Dir string
 	// Env looks up variables, for ${VAR} and for HOME and XDG_CONFIG_HOME. If it is nil, it is [os.LookupEnv].
@@ -133,6 +136,8 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 	var entries []*entry
 	for _, s := range found.sources {
 		for i := range s.entries {
+			single := &s.entries[i].Server.Single
+			*single = *single && (place.Clustered || c.Cluster != nil)
 			c.Rows, entries = append(c.Rows, s.entries[i].Row), append(entries, &s.entries[i])
 		}
 		c.Notes = append(c.Notes, s.sortedNotes()...)

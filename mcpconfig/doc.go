@@ -77,6 +77,7 @@
 //	      "era": "legacy",                       // or "modern"; "auto" asks the server, and is the default
 //	      "timeout": 90000,                      // milliseconds, or "90s"
 //	      "instances": 4,                        // up to so many processes; or "per": "principal"
+//	      "single": false,                       // true: one process in a cluster, and no "instances" or "per"
 //	      "maxConcurrent": 8,                    // requests at a time; "maxQueue": 100 wait
 //	      "lazy": true,                          // connected when it is first needed
 //	      "idle": "10m",                         // for how long it is kept without a use
@@ -169,14 +170,15 @@
 // The order of rows, variables and headers is kept. A row with a url and a command is a url, unless its transport is
 // stdio. In args, env and headers, a number or a boolean counts as its text. Any other value that is not a string is
 // left out. Both get a note. If two variables or headers have one name, the last one counts. Names of headers are not
-// case-sensitive. A timeout of 0 is the default of [interop.Timeouts], and a negative one is no timeout. For "lazy" and
-// "idle" see [interop.Server]. For "per", "instances", "maxPrincipals", "maxConcurrent" and "maxQueue" (0 is none) see
-// [interop.Pool]. null is the same as absent. Keys that begin with "$", "_", "/" or "#" are comments.
+// case-sensitive. A timeout of 0 is the default of [interop.Timeouts], and a negative one is no timeout. For "lazy"
+// and "idle" see [interop.Server]. For "per", "instances", "maxPrincipals", "maxConcurrent" and "maxQueue" (0 is none)
+// see [interop.Pool]. "single" has no effect without a cluster, and in a project's file. null is the same as absent.
+// Keys that begin with "$", "_", "/" or "#" are comments.
 //
-// An unknown key of a row is noted. If a value in "tools", "per", "changes", "oauth", "tls", "forwardHeaders" or
-// "authorization" cannot be read, the row is skipped. Without that value, tools could be mounted, or tokens sent,
-// against the intention of the author. If a value in a view cannot be read, the view is left out. In "auth", "policy",
-// "audit", "approvals" and "cluster" it sets Broken.
+// An unknown key of a row is noted. If a value in "tools", "per", "single", "changes", "oauth", "tls",
+// "forwardHeaders" or "authorization" cannot be read, the row is skipped. Without that value, tools could be mounted,
+// or tokens sent, against the intention of the author. If a value in a view cannot be read, the view is left out. In
+// "auth", "policy", "audit", "approvals" and "cluster" it sets Broken.
 //
 // "changes" is the policy for tools that are new or changed since their server was approved ([interop.ChangePolicy]).
 // The policy of the row comes first, then the policy of its file. A project's row is at least as strict as the user's

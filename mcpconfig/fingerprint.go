@@ -21,7 +21,7 @@ var (
 	// keys that the fingerprint covers in another form.
 	uncoveredKeys = []string{
 		"name", "id", "type", "transport", "era", "timeout", "lazy", "idle", "maxPrincipals", "maxConcurrent", "maxQueue",
-		"changes", "profile", "enabled", "disabled",
+		"single", "changes", "profile", "enabled", "disabled",
 	}
 	// expandedKeys holds the keys that count only with their variables replaced.
 	expandedKeys = []string{"command", "args", "cwd", "url"}

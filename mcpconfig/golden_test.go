@@ -195,6 +195,9 @@ func revealed(t *testing.T, s interop.Server) string {
 	if s.Pool != (interop.Pool{}) {
 		row = append(row, fmt.Sprintf("pool %+v", s.Pool))
 	}
+	if s.Single {
+		row = append(row, "single")
+	}
 	if s.Era != "" {
 		row = append(row, "era "+string(s.Era))
 	}

@@ -94,3 +94,22 @@ func (r *reading) pool() (p interop.Pool) {
 	}
 	return p
 }
+
+// single reads whether the server runs once in a cluster. If the value cannot be read, the row is skipped, because the
+// server might run twice.
+func (r *reading) single() bool {
+	v := r.fields["single"]
+	switch {
+	case v == nil || tree.Has(v, 'f'):
+		return false
+	case !tree.Has(v, 't'):
+		r.skip(v.StartOffset, `"single" is `+tree.KindOf(v.Value)+" where true or false is expected", "")
+	case r.Server.Pool.Per != "":
+		r.skip(v.StartOffset, `a "single" server has one process for all principals, and "per" asks for more`,
+			"remove one of the two")
+	case !r.maySetAt(v.StartOffset, `"single" is not heeded: a project's file does not say where servers run`):
+		return false
+	}
+	r.remarkUnused(`a "single" server has one process, so`, "instances")
+	return true
+}

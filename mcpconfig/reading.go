@@ -109,6 +109,7 @@ func (r *reading) read() {
 	s.Changes = r.policy()
 	r.take(member{"profile", storeIn(&s.Profile, r.profile)})
 	r.transport()
+	s.Single = r.Kind == interop.KindStdio && r.single()
 }
 
 // rowKeys returns the keys that a row may have.

@@ -186,6 +186,7 @@ var choices = map[string][]string{
 	},
 	"per":           {`"principal"`, `"principal"`, `"user"`, `""`, `1`},
 	"instances":     {`4`, `1.0`, `0`, `65`, `2.5`, `"4"`, `[]`},
+	"single":        {`false`, `false`, `"true"`, `1`}, // true is for the user's own files
 	"maxPrincipals": {`1`, `100000`, `0`, `-1`, `100001`, `true`},
 	"maxConcurrent": {`1`, `8`, `0`, `1e9`, `"1"`, `{}`},
 	"maxQueue":      {`0`, `100`, `-1`, `1.5`},
@@ -250,6 +251,8 @@ func randomFile(random *rand.Rand, fields []string) string {
 			fits = !remote && row["per"] == ""
 		case "per":
 			fits = row["instances"] == ""
+		case "single":
+			fits = !remote
 		case "maxPrincipals":
 			fits = row["per"] != ""
 		case "maxQueue":

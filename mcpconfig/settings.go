@@ -25,10 +25,14 @@ func (a *CallApprovals) place() (int, bool) { return a.Line, a.Broken }
 // maySet reports whether the file may have a setting of indus serve, and notes reason if not. A project's file may only
 // if its user named it: trust in its servers is no permission to decide about clients or to write files.
 func (f *configFile) maySet(m *hujson.ObjectMember, reason string) bool {
+	return f.maySetAt(m.Name.StartOffset, reason)
+}
+
+func (f *configFile) maySetAt(offset int, reason string) bool {
 	if f.scope != Project && f.approved {
 		return true
 	}
-	f.note(m.Name.StartOffset, reason, "write it into a file of your own, or name this one with --mcp")
+	f.note(offset, reason, "write it into a file of your own, or name this one with --mcp")
 	return false
 }
 

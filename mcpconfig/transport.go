@@ -11,7 +11,7 @@ import (
 
 // processKeys are the keys of a server that is a child process. remoteKeys are the keys of a server at a URL.
 var (
-	processKeys = []string{"args", "env", "envFile", "cwd", "inheritEnv", "instances"}
+	processKeys = []string{"args", "env", "envFile", "cwd", "inheritEnv", "instances", "single"}
 	remoteKeys  = []string{"headers", "oauth", "tls", "forwardHeaders", "authorization"}
 )
 

@@ -19,7 +19,7 @@ func nativeKeys() []nativeKey {
 		{"url", `"`}, {"headers", "{"},
 		{"oauth", "{f"}, {"tls", "{"}, {"forwardHeaders", "["}, {"authorization", `"`},
 		{"type", `"`}, {"era", ""}, {"timeout", `"0{`}, {"lazy", `tf"`}, {"idle", `"0`},
-		{"per", `"`}, {"instances", "0"}, {"maxPrincipals", "0"}, {"maxConcurrent", "0"}, {"maxQueue", "0"},
+		{"per", `"`}, {"instances", "0"}, {"single", ""}, {"maxPrincipals", "0"}, {"maxConcurrent", "0"}, {"maxQueue", "0"},
 		{"tools", "{"}, {"changes", ""}, {"profile", ""}, {"enabled", `tf"`},
 	}
 }
