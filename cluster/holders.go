@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"maps"
 	"sync"
 )
 
@@ -11,14 +10,19 @@ type Holders struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
-	mu      sync.Mutex
-	all     map[string]string
-	changed chan struct{} // closed at the next change
+	mu  sync.Mutex
+	all map[string]*keyHolder
+}
+
+// keyHolder is the holder of one key.
+type keyHolder struct {
+	lease   leaseValue    // zero: there is none
+	changed chan struct{} // closed when there is another one, or none any more
 }
 
 // OpenHolders returns the holders of a KV once it knows them, and follows them until Close.
 func OpenHolders(ctx context.Context, kv KV) (*Holders, error) {
-	h := &Holders{all: map[string]string{}, changed: make(chan struct{})}
+	h := &Holders{all: map[string]*keyHolder{}}
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	h.stop = stop
 	current := make(chan struct{})
@@ -42,30 +46,46 @@ func OpenHolders(ctx context.Context, kv KV) (*Holders, error) {
 }
 
 func (h *Holders) note(c Change) {
+	var now leaseValue
+	if !c.Gone {
+		now = decodeLease(c.Value)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if c.Gone {
-		delete(h.all, c.Key)
-	} else {
-		h.all[c.Key] = decodeLease(c.Value).Data
+	if one := h.of(c.Key); one.lease != now { // otherwise the lease was renewed
+		close(one.changed)
+		h.all[c.Key] = &keyHolder{now, make(chan struct{})}
 	}
-	close(h.changed)
-	h.changed = make(chan struct{})
 }
 
-// Of returns the data of the holder of a key, or "" if there is none. changed is closed at the next change or renewal
-// of any key. While the engine cannot be reached, the last known holders stay.
+// of returns the holder of a key. Call it with mu held.
+func (h *Holders) of(key string) *keyHolder {
+	if h.all[key] == nil {
+		h.all[key] = &keyHolder{changed: make(chan struct{})}
+	}
+	return h.all[key]
+}
+
+// Of returns the data of the holder of a key, or "" if there is none. changed is closed when that is over. While the
+// engine cannot be reached, the last known holders stay.
 func (h *Holders) Of(key string) (data string, changed <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.all[key], h.changed
+	one := h.of(key)
+	return one.lease.Data, one.changed
 }
 
 // All returns the data of all holders by key.
 func (h *Holders) All() map[string]string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return maps.Clone(h.all)
+	all := map[string]string{}
+	for key, one := range h.all {
+		if one.lease != (leaseValue{}) {
+			all[key] = one.lease.Data
+		}
+	}
+	return all
 }
 
 // Close ends the watch. What is known stays.

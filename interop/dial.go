@@ -35,7 +35,7 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 		if e.server.Single && e.opts.Elsewhere != nil {
 			o.Era = Modern
 			client := &http.Client{Transport: e.opts.Elsewhere}
-			return conn.DialHTTP(ctx, conn.URL{URL: "http://" + elsewhereHost, Client: client}, o)
+			return conn.DialHTTP(ctx, conn.URL{URL: "http://" + elsewhereHost + "/mcp", Client: client}, o)
 		}
 		if e.server.Single && e.opts.Lease == nil {
 			return nil, conn.Handshake{}, errSingle

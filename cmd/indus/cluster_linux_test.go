@@ -37,7 +37,7 @@ func newClustered(t *testing.T, way, auth string) *clustered {
 	c := &clustered{t: t, nats: natsserver.Start(t), writer: newWriter("w")}
 	at := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return c.writer.Server }, nil))
 	t.Cleanup(at.Close)
-	c.configure(at.URL, auth, `permit(principal, action == Action::"list", resource);
+	c.configure(map[string]any{"url": at.URL}, auth, `permit(principal, action == Action::"list", resource);
 		@approve("`+way+`") permit(principal, action == Action::"call", resource);`)
 	for i := range c.dirs {
 		c.start(i, "w: ready")
@@ -45,12 +45,12 @@ func newClustered(t *testing.T, way, auth string) *clustered {
 	return c
 }
 
-// configure writes the files of both replicas, whose server is at a URL.
-func (c *clustered) configure(url, auth, policy string) {
+// configure writes the files of both replicas, which have one row.
+func (c *clustered) configure(row map[string]any, auth, policy string) {
 	t := c.t
 	t.Helper()
 	config, err := json.Marshal(map[string]any{
-		"servers": map[string]any{"w": map[string]any{"url": url}}, "policy": "policy.cedar",
+		"servers": map[string]any{"w": row}, "policy": "policy.cedar",
 		"cluster": map[string]any{"nats": c.nats.URL, "monitor": c.nats.Monitor, "lease": "2s"},
 		"auth":    map[string]any{"methods": []string{auth}},
 	})

@@ -24,5 +24,6 @@ func TestMain(m *testing.M) {
 			command.Main(tree)
 		},
 		"browser": browser,
+		"beats":   beats,
 	})
 }

@@ -60,6 +60,8 @@ type ConfigFlags struct {
 	Trust bool
 	Only  func(id string) bool // selects the servers that the command needs; nil selects all
 	Dry   bool                 // start no server and run no ${cmd:…}
+	// Clustered states that the process shares state, whatever the configuration has.
+	Clustered bool
 }
 
 // Add adds the flags.
@@ -72,7 +74,9 @@ func (f *ConfigFlags) Add(cmd *cobra.Command) {
 
 // Read reads the configuration. An error of reading is a usage error.
 func (f *ConfigFlags) Read(ctx context.Context) (*mcpconfig.Config, error) {
-	c, err := mcpconfig.Read(ctx, f.Paths, &mcpconfig.Options{Trust: f.Trust, Only: f.Only, Dry: f.Dry})
+	c, err := mcpconfig.Read(ctx, f.Paths, &mcpconfig.Options{
+		Trust: f.Trust, Only: f.Only, Dry: f.Dry, Clustered: f.Clustered,
+	})
 	if err != nil && ctx.Err() == nil {
 		err = AsUsage(err)
 	}

@@ -253,6 +253,9 @@ func (w *follower) reload(ctx context.Context, now fileStates, requested bool) {
 	if ctx.Err() != nil {
 		return
 	}
+	if err == nil {
+		err = w.flags.checkSingles(c)
+	}
 	if err != nil {
 		w.files.setRead(w.files.paths, now)
 		w.broken = true
@@ -324,7 +327,8 @@ func (w *follower) apply(c *mcpconfig.Config, requested bool) {
 	changed, differs := describeChanges(w.served, c)
 	held := newlyHeld(w.served, c)
 	w.signIns.Hide(c.Servers()...)
-	w.shown.Store(c)                                // before the events of the servers, by which the page is read again
+	w.shown.Store(c) // before the events of the servers, by which the page is read again
+	w.flags.singles.apply(c.Servers())
 	w.gateway.Reload(c.Servers(), w.flags.views(c)) // also if only their order changed
 	w.public.publish(c)
 	w.local.withdraw(c)

@@ -35,6 +35,7 @@ type replication struct {
 
 	shared  *command.Cluster // set by runServe; nil: there is none
 	members atomic.Pointer[cluster.Members]
+	singles *singles // set by runServe
 }
 
 // defaultReadyDelay is the default of --ready-delay with --replica. Load balancers need a few seconds to see /readyz.
@@ -137,7 +138,7 @@ func (p *replication) openReplica(s show.Streams) (*replica.Replica, net.Listene
 	remote := &identity.Remote{}
 	r, err := replica.New(&replica.Options{
 		Name: p.own.Name, Credentials: credentials, Peers: p.others, Logger: s.Logger(),
-		Claims: remote.Claims, Restore: remote.Restore, Members: p.memberAddress,
+		Claims: remote.Claims, Restore: remote.Restore, Members: p.memberAddress, Services: p.singles.handler,
 	})
 	switch {
 	case err != nil && p.peerKeys != "":

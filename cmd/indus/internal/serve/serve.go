@@ -257,6 +257,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		return err
 	}
 	began := time.Now()
+	f.Clustered = f.cluster != ""
 	c, err := f.read(ctx, s)
 	if err != nil {
 		return err
@@ -267,6 +268,10 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		return err
 	}
 	defer f.shared.Close()
+	f.Clustered = f.shared != nil
+	if err := f.checkSingles(c); err != nil {
+		return err
+	}
 	front, err := f.newFront(c, tokens, s)
 	if err != nil {
 		return err
@@ -316,6 +321,10 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	if hasPage {
 		rules.options.ApproveAt = cmp.Or(front.initial.URL, clients.local) + "/approvals"
 	}
+	memory := interop.NewMemory(int64(f.memory) << 20)
+	f.singles = &singles{shared: f.shared, s: s, options: gateway.Options{
+		Host: host.Options{Logger: logger, Memory: memory}, Drain: zeroAsNone(f.drain),
+	}}
 	one, peers, err := f.openReplica(s)
 	if err != nil {
 		return err
@@ -327,6 +336,11 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		return err
 	}
 	defer f.leave(context.WithoutCancel(ctx), s)
+	f.singles.replica = one
+	if err := f.singles.open(ctx); err != nil {
+		return err
+	}
+	defer f.singles.close()
 	signIns, err := f.shared.Tokens(ctx, s)
 	if err != nil {
 		return err
@@ -337,9 +351,9 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	alive := context.WithoutCancel(ctx)
 	options := &gateway.Options{
 		Ledger: log.options(fmt.Sprintf("%s, process %d", clients.name(), os.Getpid()),
-			interop.FleetOptions{Logger: logger, Lazy: f.lazy, Idle: f.idle, Endpoint: signIns.Endpoint}),
+			interop.FleetOptions{Logger: logger, Lazy: f.lazy, Idle: f.idle, Endpoint: f.singles.endpoints(signIns.Endpoint)}),
 		Host: host.Options{
-			Keys: keys, Logger: logger, Memory: interop.NewMemory(int64(f.memory) << 20), ListWait: zeroAsNone(f.listWait),
+			Keys: keys, Logger: logger, Memory: memory, ListWait: zeroAsNone(f.listWait),
 			AllowedHosts: f.hosts, AllowedOrigins: f.origins, Exact: f.exact, Page: f.page, Replica: one,
 		},
 		Local: local.registry, Expose: f.exposeFunc(f.expose), Views: f.views(c), Transparent: f.transparent,
@@ -384,6 +398,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 			return elicitSignIn(ctx, signIns, g, server, p, opened)
 		}
 	}
+	f.singles.apply(c.Servers())
 	g = gateway.New(alive, c.Servers(), options)
 	defer g.Close()
 	follow := &follower{
@@ -405,6 +420,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	})()
 	serving, stopDelay := f.delay(ctx, g, s)
 	defer stopDelay()
+	defer context.AfterFunc(serving, f.singles.resign)()
 	if hasPage {
 		defer context.AfterFunc(serving, operators.site.Close)()
 	}

@@ -1,0 +1,280 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/indusagi/indus/cluster"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/internal/watch"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/replica"
+)
+
+const (
+	// singlesName is the KV of the leases of servers that run once. Its keys are their ids.
+	singlesName = "singles"
+	// singleRetry is the pause before the next attempt to take a lease, or to reach the replica that has it.
+	singleRetry = 100 * time.Millisecond
+)
+
+// singles are the servers that run once in the cluster. The replica with the lease of a server runs it behind a gateway
+// of its own, which changes and decides nothing. The fleets of all replicas connect to that gateway as to a server at a
+// URL. So policies, records and rules of tools apply at the replica that a client reached.
+type singles struct {
+	shared  *command.Cluster
+	replica *replica.Replica
+	holders *cluster.Holders
+	options gateway.Options // Logger, Memory and Drain
+	s       show.Streams
+	running sync.WaitGroup
+
+	mu     sync.Mutex
+	posts  map[string]*post // by server
+	closed bool             // see resign
+}
+
+// post is a server for whose lease this replica competes.
+type post struct {
+	server  interop.Server
+	leave   context.CancelFunc
+	ended   chan struct{}
+	handler atomic.Pointer[http.Handler] // nil unless it runs here
+}
+
+// checkSingles refuses servers that run once in a cluster that this process is no replica of.
+func (f *serveFlags) checkSingles(c *mcpconfig.Config) error {
+	for _, server := range c.Servers() {
+		if server.Single && (f.replica == "" || f.shared == nil) {
+			return command.Usagef(`the server %s is "single" and runs once in the cluster, where the other processes must `+
+				"reach it: start indus serve with --replica NAME=HOST:PORT", show.Clean(server.ID))
+		}
+	}
+	return nil
+}
+
+// open begins to follow where the servers run.
+func (o *singles) open(ctx context.Context) (err error) {
+	if o.shared != nil && o.replica != nil {
+		o.holders, err = cluster.OpenHolders(ctx, o.shared.KV(singlesName))
+	}
+	return err
+}
+
+// resign ends the servers that run here, for good, so that other replicas run them.
+func (o *singles) resign() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	for _, p := range o.posts {
+		p.leave()
+	}
+}
+
+// close is resign, and waits for the end of the servers.
+func (o *singles) close() {
+	o.resign()
+	o.running.Wait()
+	if o.holders != nil {
+		o.holders.Close()
+	}
+}
+
+// apply sets the servers. A server that is gone or changed ends here, and then another replica can run it.
+func (o *singles) apply(servers []interop.Server) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.holders == nil || o.closed {
+		return
+	}
+	wanted := map[string]*post{}
+	for _, server := range servers {
+		old := o.posts[server.ID]
+		switch {
+		case !server.Single:
+		case old != nil && old.server.Equal(server):
+			wanted[server.ID] = old
+		default:
+			ctx, leave := context.WithCancel(context.Background())
+			p := &post{server: server, leave: leave, ended: make(chan struct{})}
+			wanted[server.ID] = p
+			o.running.Go(func() {
+				defer close(p.ended)
+				if old != nil {
+					<-old.ended
+				}
+				o.compete(ctx, p)
+			})
+		}
+	}
+	for id, p := range o.posts {
+		if wanted[id] != p {
+			p.leave()
+		}
+	}
+	o.posts = wanted
+}
+
+// compete takes the lease of a server whenever it is free, and runs the server.
+func (o *singles) compete(ctx context.Context, p *post) {
+	for ctx.Err() == nil {
+		if holder, changed := o.holders.Of(p.server.ID); holder != "" {
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+			continue
+		}
+		lease, err := cluster.Acquire(ctx, o.shared.KV(singlesName), p.server.ID, o.replica.Name(), o.shared.Lease, nil)
+		if err != nil {
+			watch.Sleep(ctx, singleRetry)
+			continue
+		}
+		o.run(ctx, p, lease)
+		if err := lease.Release(context.WithoutCancel(ctx)); err != nil {
+			o.s.Reportf("%s: no other replica runs it before the lease ends: %v", show.Clean(p.server.ID), err)
+		}
+	}
+}
+
+// run runs a server until the lease is lost or ctx ends. In the latter case calls in flight have the time to finish.
+func (o *singles) run(ctx context.Context, p *post, lease *cluster.Lease) {
+	g := gateway.New(ctx, []interop.Server{processOf(p.server)}, o.gatewayOptions(p.server, lease))
+	defer g.Close()
+	handler := g.Handler()
+	p.handler.Store(&handler)
+	o.s.Reportf("%s: runs at this replica", show.Clean(p.server.ID))
+	select {
+	case <-lease.Done():
+		p.handler.Store(nil)
+		o.s.Reportf("%s: ended at this replica, which could not renew the lease", show.Clean(p.server.ID))
+	case <-ctx.Done():
+		p.handler.Store(nil)
+		_ = g.Stop() // which calls were given up is reported by the gateway of the clients
+	}
+}
+
+// processOf returns a server without the settings that apply at the replica of the client.
+func processOf(s interop.Server) interop.Server {
+	s.Tools, s.Changes, s.Profile = interop.ToolRules{}, interop.AcceptChanges, nil
+	s.Timeouts.Call, s.Timeouts.Total, s.Timeouts.Queue = -1, -1, -1
+	return s
+}
+
+// gatewayOptions returns the options of the gateway of a server. Its clients are the replicas.
+func (o *singles) gatewayOptions(s interop.Server, lease *cluster.Lease) *gateway.Options {
+	out := o.options
+	out.Transparent = s.ID
+	out.Host.ListWait = cmp.Or(max(0, s.Timeouts.Connect), singleListWait)
+	out.Host.MaxParked, out.Host.MaxClientParked = math.MaxInt32, math.MaxInt32
+	out.Ledger = &ledger.Options{Mount: &interop.MountOptions{Wait: -1, FleetOptions: interop.FleetOptions{
+		Logger: out.Host.Logger, Lanes: -1, MaxCalls: -1, // another lane would be another process
+		Endpoint: func(interop.Server) *interop.EndpointOptions { return &interop.EndpointOptions{Lease: lease} },
+	}}}
+	return &out
+}
+
+// singleListWait is how long the first list waits for a server that starts.
+const singleListWait = 30 * time.Second
+
+// handler returns the handler of a server if it runs here, or nil. It implements replica.Options.Services.
+func (o *singles) handler(id string) http.Handler {
+	o.mu.Lock()
+	p := o.posts[id]
+	o.mu.Unlock()
+	if p == nil || p.handler.Load() == nil {
+		return nil
+	}
+	return *p.handler.Load()
+}
+
+// endpoints returns the options of connections, by which servers that run once are reached.
+func (o *singles) endpoints(
+	next func(interop.Server) *interop.EndpointOptions,
+) func(interop.Server) *interop.EndpointOptions {
+	return func(s interop.Server) *interop.EndpointOptions {
+		out := next(s)
+		if s.Single {
+			out.Elsewhere = &elsewhere{o, s.ID}
+		}
+		return out
+	}
+}
+
+// elsewhere sends requests to a server at the replica that runs it.
+type elsewhere struct {
+	*singles
+	id string
+}
+
+var (
+	errNowhere = errors.New("no replica runs it now")
+	errMoved   = errors.New("the replica does not run it any more")
+)
+
+// RoundTrip implements http.RoundTripper. If no replica runs the server, it waits until another one could have begun.
+// If a request may have reached the server, it is not repeated.
+func (e *elsewhere) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		defer r.Body.Close()
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+	}
+	late := time.After(2 * e.shared.Lease)
+	for {
+		holder, changed := e.holders.Of(e.id)
+		why := errNowhere
+		if holder != "" {
+			var answer *http.Response
+			answer, why = e.send(r, body, holder, changed)
+			if !errors.Is(why, replica.ErrGone) {
+				return answer, why
+			}
+		}
+		if err := e.shared.Check(); err != nil {
+			return nil, fmt.Errorf("%w: %w", errNowhere, err)
+		}
+		select {
+		case <-changed:
+		case <-time.After(singleRetry):
+		case <-late:
+			return nil, why
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+	}
+}
+
+// send sends a request to the replica that holds the lease. The request ends when that has changed.
+func (e *elsewhere) send(
+	r *http.Request, body []byte, holder string, changed <-chan struct{},
+) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	go func() {
+		select {
+		case <-changed:
+			cancel(errMoved)
+		case <-ctx.Done():
+		}
+	}()
+	answer, err := e.replica.Do(r.WithContext(ctx), replica.Request{To: holder, Body: body, Service: e.id})
+	if err != nil {
+		cancel(nil)
+	}
+	return answer, err
+}

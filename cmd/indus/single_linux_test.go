@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/internal/testkit/natsserver"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// beatTime is the interval at which the server of these tests records that it runs.
+const beatTime = 5 * time.Millisecond
+
+// beats is a server on stdio. It records that it runs in a file of the directory of its first argument, until it is
+// killed. Its tools return its process number. The tool grow adds a tool.
+func beats() {
+	file, err := os.OpenFile(filepath.Join(os.Args[1], strconv.Itoa(os.Getpid())), os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	go func() {
+		for began := time.Now().UnixNano(); ; time.Sleep(beatTime) {
+			_, _ = file.WriteAt(fmt.Appendf(nil, "%d %d", began, time.Now().UnixNano()), 0)
+		}
+	}()
+	server := mcp.NewServer(&mcp.Implementation{Name: "beats", Version: "1"}, nil)
+	type input struct {
+		Text string `json:"text"`
+	}
+	add := func(name string, then func()) {
+		mcp.AddTool(server, &mcp.Tool{Name: name}, func(context.Context, *mcp.CallToolRequest, input) (*mcp.CallToolResult, any, error) {
+			then()
+			text := fmt.Sprintf("process %d", os.Getpid())
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
+		})
+	}
+	add("write", func() {})
+	add("grow", func() { add("more", func() {}) })
+	_ = server.Run(context.Background(), &mcp.StdioTransport{})
+}
+
+// singleCluster is two replicas with one server that runs once.
+type singleCluster struct {
+	*clustered
+	beats string // directory
+}
+
+func newSingleCluster(t *testing.T) *singleCluster {
+	t.Helper()
+	c := &singleCluster{&clustered{t: t, nats: natsserver.Start(t)}, t.TempDir()}
+	c.configure(map[string]any{"command": "beats", "args": []string{c.beats}, "single": true}, "none",
+		"permit(principal, action, resource);")
+	for i := range c.dirs {
+		c.start(i, "w: ready")
+	}
+	return c
+}
+
+var processNumber = regexp.MustCompile(`process (\d+)`)
+
+// process calls a tool at a replica until the server answers, and returns its process.
+func (c *singleCluster) process(i int, tool string) (pid string) {
+	c.t.Helper()
+	for end := time.Now().Add(deadline); ; time.Sleep(20 * time.Millisecond) {
+		got := c.send(i, "", "tools/call", "w__"+tool, fmt.Sprintf(`"name":"w__%s","arguments":{"text":""},%s`, tool, meta))
+		if found := processNumber.FindStringSubmatch(got); found != nil {
+			return found[1]
+		}
+		if time.Now().After(end) {
+			c.t.Fatalf("replica %d answers %q", i, got)
+		}
+	}
+}
+
+// holder returns the replica that runs the server.
+func (c *singleCluster) holder() int {
+	c.t.Helper()
+	pid := c.process(0, "write")
+	for i, p := range c.served {
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		if strings.Fields(rest)[1] == strconv.Itoa(p.cmd.Process.Pid) {
+			return i
+		}
+	}
+	c.t.Fatalf("the process %s is of no replica", pid)
+	return 0
+}
+
+// life is when a process ran.
+type life struct {
+	pid        string
+	began, end time.Time
+}
+
+// lives returns the lives of all processes so far, in order.
+func (c *singleCluster) lives() (all []life) {
+	c.t.Helper()
+	files, err := os.ReadDir(c.beats)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join(c.beats, f.Name()))
+		var began, end int64
+		if _, scanned := fmt.Sscan(string(text), &began, &end); err != nil || scanned != nil {
+			continue // it has not begun
+		}
+		all = append(all, life{f.Name(), time.Unix(0, began), time.Unix(0, end)})
+	}
+	slices.SortFunc(all, func(a, b life) int { return a.began.Compare(b.began) })
+	return all
+}
+
+// overlap is the longest time during which two processes ran.
+func (c *singleCluster) overlap() (longest time.Duration) {
+	var end time.Time
+	for _, l := range c.lives() {
+		longest = max(longest, end.Sub(l.began))
+		if l.end.After(end) {
+			end = l.end
+		}
+	}
+	return longest
+}
+
+// All replicas list a server that runs once, and their calls reach the one process. It moves to another replica when its
+// replica ends, hangs or loses NATS, and two processes never run for longer than a lease.
+func TestASingleServerRunsOnce(t *testing.T) {
+	t.Parallel()
+	c := newSingleCluster(t)
+	first := c.process(0, "write")
+	if other := c.process(1, "write"); other != first {
+		t.Fatalf("the replicas reach the processes %s and %s", first, other)
+	}
+	c.process(0, "grow") // the change reaches both replicas
+	for i := range c.served {
+		c.process(i, "more")
+	}
+
+	old := c.holder()
+	c.served[old].signal(syscall.SIGKILL)
+	<-c.served[old].done
+	second := c.process(1-old, "write")
+	if second == first {
+		t.Fatal("the process of a killed replica lives")
+	}
+	c.start(old, "w: ready")
+	if again := c.process(old, "write"); again != second {
+		t.Errorf("a replica that comes back reaches %s, not %s", again, second)
+	}
+
+	old = c.holder()
+	c.served[old].signal(syscall.SIGTERM)
+	third := c.process(1-old, "write")
+	if n := c.overlap(); n > 0 {
+		t.Errorf("two processes ran for %v", n)
+	}
+	c.served[old].ends(0)
+	c.start(old, "w: ready")
+
+	old = c.holder()
+	c.served[old].signal(syscall.SIGSTOP)
+	fourth := c.process(1-old, "write")
+	time.Sleep(3 * time.Second) // longer than the lease: the process does not live as long as its replica sleeps
+	c.served[old].signal(syscall.SIGCONT)
+	if again := c.process(old, "write"); again != fourth || again == third {
+		t.Errorf("after a pause it reaches the process %s, not %s", again, fourth)
+	}
+
+	c.nats.Kill()
+	for i := range c.served {
+		c.answers(i, "", "ask again")
+	}
+	ended := c.lives()
+	c.nats.Run()
+	fifth := c.process(0, "write")
+	if fifth == fourth || c.process(1, "write") != fifth {
+		t.Errorf("without NATS it went on as %s", fifth)
+	}
+	if last := ended[len(ended)-1]; last.pid != fourth || !slices.Contains(c.lives(), last) {
+		t.Errorf("calls were refused while %s ran", last.pid)
+	}
+	t.Logf("%d processes, of which two ran for %v", len(c.lives()), c.overlap())
+}
