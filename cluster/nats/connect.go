@@ -110,9 +110,10 @@ func (e *Engine) connection() []client.Option {
 	options := []client.Option{
 		client.Name("indus " + e.opts.Client), client.Timeout(connectWait), client.MaxReconnects(-1),
 		client.ReconnectWait(250 * time.Millisecond), client.ReconnectJitter(250*time.Millisecond, time.Second),
-		client.ReconnectBufSize(-1),                                       // a step fails at once without a connection
-		client.IgnoreAuthErrorAbort(),                                     // credentials may be renewed later
-		client.FlusherTimeout(stepWait), client.ReconnectOnFlusherError(), // a write holds a lock
+		client.ReconnectBufSize(-1),   // a step fails at once while there is no connection
+		client.IgnoreAuthErrorAbort(), // credentials may be renewed later
+		// A write holds the lock of the connection.
+		client.FlusherTimeout(stepWait), client.ReconnectOnFlusherError(),
 		client.PingInterval(10 * time.Second), client.MaxPingsOutstanding(2),
 		client.DisconnectErrHandler(func(_ *client.Conn, err error) {
 			if err != nil {

@@ -280,8 +280,31 @@ func TestKeysOfACluster(t *testing.T) {
 			t.Errorf("removed without NATS: %v: %s", err, out)
 		}
 	}
+	if out, err := c.run(0, "connect", "cursor", "--yes", "--wait", "1s"); err == nil || !strings.Contains(out, "ask again") {
+		t.Errorf("a client gets a key without NATS: %v: %s", err, out)
+	}
 	c.nats.Run()
 	c.must(1, "key", "rm", id)
+	lists(0, "401")
+	lists(1, "401")
+
+	c.must(0, "connect", "cursor", "--yes")
+	text, err := os.ReadFile(filepath.Join(c.dirs[0], ".cursor", "mcp.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.key = regexp.MustCompile(`indus_\w+\.[^"]+`).FindString(string(text))
+	lists(0, "w__write")
+	lists(1, "w__write")
+	if out := c.must(0, "connect", "cursor", "--yes"); !strings.Contains(out, "nothing was written") {
+		t.Errorf("a client with a key gets another one: %s", out)
+	}
+	cmd := projectCommand(c.dirs[0], "connect", "cursor", "--revert", "--yes", "--mcp", t.TempDir())
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "name its configuration with --mcp") {
+		t.Errorf("undone without the cluster: %v: %s", err, out)
+	}
+	lists(1, "w__write")
+	c.must(0, "connect", "cursor", "--revert", "--yes")
 	lists(0, "401")
 	lists(1, "401")
 }

@@ -43,13 +43,22 @@ type change struct {
 
 	entry         mcpconfig.Entry
 	views         []string // for which a new key is valid; nil stands for all
-	undoes        record   // of the change that this one undoes
-	before, after []byte   // nil if there is no file
+	keys          *identity.Keys
+	shared        bool   // keys are in a cluster
+	undoes        record // of the change that this one undoes
+	before, after []byte // nil if there is no file
 }
 
 // write connects clients.
 func (f *connectFlags) write(ctx context.Context, clients []mcpconfig.Client, e mcpconfig.Entry, s show.Streams) error {
 	run := time.Now().UTC()
+	if e.Bearer == newKey {
+		done, err := f.openKeys(ctx, s)
+		if err != nil {
+			return err
+		}
+		defer done()
+	}
 	return f.perform(ctx, s, func() ([]*change, error) {
 		if f.all {
 			return f.planAll(ctx, clients, e, s)
@@ -133,7 +142,7 @@ func (f *connectFlags) plan(client mcpconfig.Client, e mcpconfig.Entry, remove [
 		return nil, command.Usagef("%s has no file %s; --print prints the entry", client.Title, location)
 	}
 	c := &change{Client: client.Name, File: existingFile(files), Entry: e.ID, Removed: remove, entry: e, views: f.keyViews}
-	c.entry.Remove = remove
+	c.entry.Remove, c.keys, c.shared = remove, f.keys, f.shared
 	err := c.read(func(text []byte) (err error) {
 		if e.Bearer == newKey {
 			c.entry.Bearer = cmp.Or(c.workingKey(), newKey)
@@ -170,10 +179,9 @@ func (c *change) read(use func(text []byte) error) error {
 // returns "".
 func (c *change) workingKey() string {
 	in, err := mcpconfig.Client{Name: c.Client}.Import(c.File, c.before)
-	if err != nil || keys.Path() == "" {
+	if err != nil {
 		return ""
 	}
-	good := identity.NewKeys(keys.Path())
 	for _, d := range in.Definitions {
 		var row struct {
 			URL     string            `json:"url"`
@@ -183,7 +191,7 @@ func (c *change) workingKey() string {
 			continue
 		}
 		token, _ := strings.CutPrefix(row.Headers["Authorization"], "Bearer ")
-		if _, err := good.Verify(context.Background(), token); err == nil {
+		if _, err := c.keys.Verify(context.Background(), token); err == nil {
 			return token
 		}
 	}
@@ -314,20 +322,17 @@ func (c *change) replace(private bool) error {
 
 // createKey creates the client's key and puts it into the entry. undo removes the key again.
 func (c *change) createKey(ctx context.Context) (undo func(), err error) {
-	path := keys.Path()
-	if path == "" {
-		return nil, errNoState
+	if path := keys.Path(); path != "" {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return nil, err
+		}
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	file := identity.NewKeys(path)
-	token, key, err := file.Add(ctx, identity.Key{Name: c.Client, Views: c.views})
+	token, key, err := c.keys.Add(ctx, identity.Key{Name: c.Client, Views: c.views})
 	if err != nil {
-		return nil, fmt.Errorf("keys: %w", err)
+		return nil, command.StateError("keys", err)
 	}
 	c.Key, c.entry.Bearer = key.ID, token
-	undo = func() { _ = file.Remove(context.WithoutCancel(ctx), key.ID) }
+	undo = func() { _ = c.keys.Remove(context.WithoutCancel(ctx), key.ID) }
 	if c.after, c.Notes, err = mcpconfig.Export(c.Client, c.entry, c.before); err != nil {
 		undo()
 		return nil, err

@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/keys"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
 )
@@ -19,12 +21,14 @@ import (
 const gatewayURL = "http://127.0.0.1:7332/mcp"
 
 type connectFlags struct {
-	command.ConfigFlags
+	command.ClusterFlags
 	url, view                         string
 	stdio, project, key, all          bool
 	print, revert, yes, force, asJSON bool
 	chosen                            func(flag string) bool // reports whether a flag is given
 	keyViews                          []string               // the resolved --view
+	keys                              *identity.Keys         // of the clients; nil: none is needed
+	shared                            bool                   // the keys are in a cluster
 	running                           Running
 }
 
@@ -57,6 +61,7 @@ func New(s show.Streams, running Running) *cobra.Command {
 		entry from a file that has changed since`)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array: the clients, the changes, or the ways of --print")
 	f.Add(cmd)
+	f.AddWait(cmd.Flags())
 	_ = cmd.RegisterFlagCompletionFunc("view", command.Complete(math.MaxInt, func(ctx context.Context) []string {
 		views, ids, _ := f.views(ctx)
 		return append(views, ids...)
@@ -75,7 +80,8 @@ has. First import them: indus mcp import all --write.
 
 If clients of "indus serve" authenticate by keys, the client gets a key of its own. The key
 is in the client's file, which only the user can read then. In a project's file, and if
-$INDUS_TOKEN is set, the entry names that variable instead.
+$INDUS_TOKEN is set, the entry names that variable instead. With a "cluster" in the
+configuration, all its replicas have the key.
 
 Usage:
   indus connect [FLAG]...
@@ -102,6 +108,7 @@ Exit codes:
   0    ok
   1    the file changed at the same moment: try again; or no yes was given
   2    usage: flags, files, no such CLIENT or view, and a file that changed since
+  4    the cluster cannot be reached: nothing is changed
   130  interrupted`
 
 func (f *connectFlags) run(ctx context.Context, args []string, s show.Streams) error {
@@ -133,12 +140,20 @@ func (f *connectFlags) run(ctx context.Context, args []string, s show.Streams) e
 	return f.write(ctx, clients, e, s)
 }
 
+// openKeys opens the keys of the configuration, which end with close.
+func (f *connectFlags) openKeys(ctx context.Context, s show.Streams) (close func(), err error) {
+	k, shared, err := keys.Open(ctx, &f.ClusterFlags, s)
+	f.keys, f.shared = k, shared != nil
+	return shared.Close, err
+}
+
 // check refuses flags that exclude each other.
 func (f *connectFlags) check(args []string) error {
 	named := len(args) > 0
 	if !named && !f.all {
 		for _, flag := range []string{
 			"view", "url", "stdio", "key", "project", "print", "revert", "yes", "force", "mcp",
+			"wait",
 		} {
 			if f.chosen(flag) {
 				return command.Usagef("--%s needs a CLIENT, or --all", flag)

@@ -30,8 +30,9 @@ type record struct {
 	Client   string      `json:"client"`
 	File     string      `json:"file"` // absolute
 	Entry    string      `json:"entry"`
-	Key      string      `json:"key,omitempty"` // the id of the client's key
-	At       int         `json:"at"`            // offset of the changed bytes
+	Key      string      `json:"key,omitempty"`    // the id of the client's key
+	Shared   bool        `json:"shared,omitempty"` // the key is in a cluster
+	At       int         `json:"at"`               // offset of the changed bytes
 	Removed  []byte      `json:"removed"`
 	Inserted int         `json:"inserted"` // length
 	Before   string      `json:"before"`   // SHA-256 of the file before, or "" if there was none
@@ -101,7 +102,7 @@ func newRecord(c *change, run time.Time, all bool) (record, error) {
 		end++
 	}
 	r := record{
-		Run: run, All: all, Client: c.Client, File: path, Entry: c.Entry, Key: c.Key,
+		Run: run, All: all, Client: c.Client, File: path, Entry: c.Entry, Key: c.Key, Shared: c.shared && c.Key != "",
 		At: at, Removed: c.before[at : len(c.before)-end], Inserted: len(c.after) - end - at, After: digest(c.after),
 	}
 	if c.before != nil {
@@ -154,6 +155,16 @@ func (f *connectFlags) undo(ctx context.Context, clients []mcpconfig.Client, s s
 	case len(chosen) == 0:
 		return command.Usagef("there is no connection of %s to undo", clients[0].Name)
 	}
+	if slices.ContainsFunc(chosen, func(r record) bool { return r.Shared }) {
+		done, err := f.openKeys(ctx, s)
+		if err != nil {
+			return err
+		}
+		defer done()
+		if !f.shared {
+			return command.Usagef("the key of the client is in a cluster: name its configuration with --mcp")
+		}
+	}
 	return f.perform(ctx, s, func() (changes []*change, err error) {
 		for _, r := range chosen {
 			c, err := f.planUndo(r)
@@ -187,6 +198,10 @@ func (f *connectFlags) isUndone(r record, clients []mcpconfig.Client) bool {
 // change that removes only the entry.
 func (f *connectFlags) planUndo(r record) (*change, error) {
 	c := &change{Client: r.Client, File: r.File, Entry: r.Entry, Key: r.Key, undoes: r}
+	c.keys = identity.NewKeys(keys.Path())
+	if r.Shared {
+		c.keys = f.keys
+	}
 	err := c.read(func(text []byte) (err error) {
 		before, ok := r.restored(text)
 		switch {
@@ -226,9 +241,9 @@ func undoFile(ctx context.Context, c *change) error {
 			}
 		}
 	}
-	if r.Key != "" && keys.Path() != "" {
-		if err := identity.NewKeys(keys.Path()).Remove(ctx, r.Key); err != nil && !errors.Is(err, identity.ErrNoKey) {
-			return fmt.Errorf("keys: %w", err)
+	if r.Key != "" {
+		if err := c.keys.Remove(ctx, r.Key); err != nil && !errors.Is(err, identity.ErrNoKey) {
+			return command.StateError("keys", err)
 		}
 	}
 	return changeRecords(ctx, func(list []record) []record { return withoutRecord(list, r) })

@@ -62,8 +62,8 @@ func Path() string {
 	return filepath.Join(dir, FileName)
 }
 
-// openKeys returns the keys of the cluster of the configuration, or those of the user. Close the cluster afterwards.
-func openKeys(
+// Open returns the keys of the cluster of the configuration, or those of the user. Close the cluster afterwards.
+func Open(
 	ctx context.Context, f *command.ClusterFlags, s show.Streams,
 ) (*identity.Keys, *command.Cluster, error) {
 	shared, err := f.Open(ctx, s)
@@ -78,11 +78,11 @@ func openKeys(
 	return keys, shared, err
 }
 
-// openForWriting is like openKeys, and creates the directory of the file.
+// openForWriting is like Open, and creates the directory of the file.
 func openForWriting(
 	ctx context.Context, f *command.ClusterFlags, s show.Streams,
 ) (*identity.Keys, *command.Cluster, error) {
-	keys, shared, err := openKeys(ctx, f, s)
+	keys, shared, err := Open(ctx, f, s)
 	if err == nil && Path() != "" {
 		if err = os.MkdirAll(filepath.Dir(Path()), 0o700); err != nil {
 			shared.Close()
@@ -117,7 +117,7 @@ A session:
 ` + keyExitHelp
 
 func listKeys(ctx context.Context, c *command.ClusterFlags, asJSON bool, s show.Streams) error {
-	keys, shared, err := openKeys(ctx, c, s)
+	keys, shared, err := Open(ctx, c, s)
 	if err != nil {
 		return err
 	}
