@@ -18,8 +18,8 @@ func New(s show.Streams) *cobra.Command {
 		Short: "Calls that wait for the approval of a person", Long: approvalsHelp,
 	}, newLs(shared, s), newShow(shared, s), newAllow(shared, s), newDeny(shared, s), newWatch(shared, s))
 	command.AddClusterFlags(cmd, shared)
-	f := listFlags{cluster: shared}
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), nil, s) }
+	var f listFlags
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return withBook(shared, f.run)(cmd.Context(), nil, s) }
 	f.add(cmd)
 	return cmd
 }
@@ -63,6 +63,20 @@ func openBook(ctx context.Context, f *command.ClusterFlags, s show.Streams) (
 	}
 	book, err = shared.Approvals(ctx, path, approval.Options{})
 	return book, shared.Close, fileError(err)
+}
+
+// withBook returns the function of a command that opens the approvals first.
+func withBook(
+	c *command.ClusterFlags, run func(context.Context, *approval.Book, []string, show.Streams) error,
+) func(context.Context, []string, show.Streams) error {
+	return func(ctx context.Context, args []string, s show.Streams) error {
+		book, end, err := openBook(ctx, c, s)
+		if err != nil {
+			return err
+		}
+		defer end()
+		return run(ctx, book, args, s)
+	}
 }
 
 // fileError returns an error about the file of approvals, or about the cluster.

@@ -10,14 +10,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-type allowFlags struct {
-	cluster *command.ClusterFlags
-	yes     bool
-}
+type allowFlags struct{ yes bool }
 
 func newAllow(c *command.ClusterFlags, s show.Streams) *cobra.Command {
-	f := allowFlags{cluster: c}
-	cmd := command.New(s, f.run, cobra.Command{
+	var f allowFlags
+	cmd := command.New(s, withBook(c, f.run), cobra.Command{
 		Use: "allow ID", Aliases: []string{"yes"}, Short: "Allow one call to run once", Long: allowHelp,
 		Args: needsID(), ValidArgsFunction: completeIDs(false),
 	})
@@ -34,12 +31,7 @@ A session:
 
 ` + exitHelp
 
-func (f *allowFlags) run(ctx context.Context, args []string, s show.Streams) error {
-	book, end, err := openBook(ctx, f.cluster, s)
-	if err != nil {
-		return err
-	}
-	defer end()
+func (f *allowFlags) run(ctx context.Context, book *approval.Book, args []string, s show.Streams) error {
 	if !f.yes {
 		item, err := book.Item(ctx, args[0])
 		if err != nil {
@@ -64,18 +56,16 @@ func (f *allowFlags) run(ctx context.Context, args []string, s show.Streams) err
 	return decide(ctx, book, args[0], approval.Decision{Allow: true}, s)
 }
 
-type denyFlags struct {
-	cluster *command.ClusterFlags
-	reason  string
-}
-
 func newDeny(c *command.ClusterFlags, s show.Streams) *cobra.Command {
-	f := denyFlags{cluster: c}
-	cmd := command.New(s, f.run, cobra.Command{
+	var reason string
+	run := func(ctx context.Context, book *approval.Book, args []string, s show.Streams) error {
+		return decide(ctx, book, args[0], approval.Decision{Reason: reason}, s)
+	}
+	cmd := command.New(s, withBook(c, run), cobra.Command{
 		Use: "deny ID", Aliases: []string{"no", "refuse"}, Short: "Deny one call", Long: denyHelp,
 		Args: needsID(), ValidArgsFunction: completeIDs(false),
 	})
-	cmd.Flags().StringVar(&f.reason, "reason", "", "TEXT  the reason, which the caller gets")
+	cmd.Flags().StringVar(&reason, "reason", "", "TEXT  the reason, which the caller gets")
 	return cmd
 }
 
@@ -87,15 +77,6 @@ A session:
   indus: denied 7K2F: merge of github, for user:alice until 2026-07-28 15:15:31
 
 ` + exitHelp
-
-func (f *denyFlags) run(ctx context.Context, args []string, s show.Streams) error {
-	book, end, err := openBook(ctx, f.cluster, s)
-	if err != nil {
-		return err
-	}
-	defer end()
-	return decide(ctx, book, args[0], approval.Decision{Reason: f.reason}, s)
-}
 
 // decide stores a decision of the operating system's user, and reports it.
 func decide(ctx context.Context, book *approval.Book, id string, d approval.Decision, s show.Streams) error {

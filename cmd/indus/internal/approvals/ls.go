@@ -10,10 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-type listFlags struct {
-	cluster     *command.ClusterFlags
-	all, asJSON bool
-}
+type listFlags struct{ all, asJSON bool }
 
 func (f *listFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.all, "all", false, "also list decided, used and expired approvals of the last 7 days")
@@ -21,8 +18,8 @@ func (f *listFlags) add(cmd *cobra.Command) {
 }
 
 func newLs(c *command.ClusterFlags, s show.Streams) *cobra.Command {
-	f := listFlags{cluster: c}
-	cmd := command.New(s, f.run, cobra.Command{
+	var f listFlags
+	cmd := command.New(s, withBook(c, f.run), cobra.Command{
 		Use: "ls", Aliases: []string{"list"}, Short: "List the calls that wait", Long: lsHelp,
 	})
 	f.add(cmd)
@@ -39,12 +36,7 @@ A session:
 
 ` + exitHelp
 
-func (f *listFlags) run(ctx context.Context, _ []string, s show.Streams) error {
-	book, end, err := openBook(ctx, f.cluster, s)
-	if err != nil {
-		return err
-	}
-	defer end()
+func (f *listFlags) run(ctx context.Context, book *approval.Book, _ []string, s show.Streams) error {
 	items, err := book.List(ctx, &approval.Filter{All: f.all})
 	if err != nil {
 		return fileError(err)

@@ -3,19 +3,17 @@ package approvals
 import (
 	"context"
 
+	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/spf13/cobra"
 )
 
-type showFlags struct {
-	cluster *command.ClusterFlags
-	asJSON  bool
-}
+type showFlags struct{ asJSON bool }
 
 func newShow(c *command.ClusterFlags, s show.Streams) *cobra.Command {
-	f := showFlags{cluster: c}
-	cmd := command.New(s, f.run, cobra.Command{
+	var f showFlags
+	cmd := command.New(s, withBook(c, f.run), cobra.Command{
 		Use: "show ID", Short: "Show all about one call", Long: showHelp,
 		Args: needsID(), ValidArgsFunction: completeIDs(true),
 	})
@@ -46,12 +44,7 @@ A session:
 
 ` + exitHelp
 
-func (f *showFlags) run(ctx context.Context, args []string, s show.Streams) error {
-	book, end, err := openBook(ctx, f.cluster, s)
-	if err != nil {
-		return err
-	}
-	defer end()
+func (f *showFlags) run(ctx context.Context, book *approval.Book, args []string, s show.Streams) error {
 	item, err := book.Item(ctx, args[0])
 	if err != nil {
 		return itemError(err)

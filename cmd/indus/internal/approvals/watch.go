@@ -13,14 +13,13 @@ import (
 )
 
 type watchFlags struct {
-	cluster *command.ClusterFlags
-	asJSON  bool
-	seen    map[string]approval.State // of each item, at the last look
+	asJSON bool
+	seen   map[string]approval.State // of each item, at the last look
 }
 
 func newWatch(c *command.ClusterFlags, s show.Streams) *cobra.Command {
-	f := watchFlags{cluster: c, seen: map[string]approval.State{}}
-	cmd := command.New(s, f.run, cobra.Command{
+	f := watchFlags{seen: map[string]approval.State{}}
+	cmd := command.New(s, withBook(c, f.run), cobra.Command{
 		Use: "watch", Aliases: []string{"follow"},
 		Short: "Follow the calls that wait, and decide them", Long: watchHelp,
 	})
@@ -49,12 +48,7 @@ A session:
 
 ` + exitHelp
 
-func (f *watchFlags) run(ctx context.Context, _ []string, s show.Streams) error {
-	book, end, err := openBook(ctx, f.cluster, s)
-	if err != nil {
-		return err
-	}
-	defer end()
+func (f *watchFlags) run(ctx context.Context, book *approval.Book, _ []string, s show.Streams) error {
 	changed := make(chan struct{}, 1)
 	defer book.Watch(func() {
 		select {

@@ -62,12 +62,7 @@ func (f *verifyFlags) run(ctx context.Context, args []string, s show.Streams) er
 		return err
 	}
 	v := describe.NewVerification(path, r)
-	if f.asJSON {
-		err = s.WriteIndented(v)
-	} else {
-		err = s.Print(v.Page())
-	}
-	if err != nil {
+	if err := s.PrintOr(f.asJSON, v, v.Page()); err != nil {
 		return err
 	}
 	if !v.Whole {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -399,21 +398,11 @@ func confirm(ctx context.Context, s show.Streams) error {
 	if !s.IsAttended() {
 		return command.Usagef("nothing was written: add --yes to write it, or run this in a terminal")
 	}
-	fmt.Fprint(s.Err, "write it? [y/N] ")
-	select {
-	case <-ctx.Done():
-		fmt.Fprintln(s.Err)
-		return ctx.Err()
-	case answer, ok := <-s.Lines():
-		if !ok {
-			fmt.Fprintln(s.Err)
-			return &command.ExitError{Code: command.ExitFault, Err: io.ErrUnexpectedEOF}
-		}
-		if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-			return &command.ExitError{Code: command.ExitFault, Err: errors.New("nothing was written")}
-		}
+	answer, err := s.Ask(ctx, "write it? [y/N] ", s.Lines())
+	if err == nil && !show.IsYes(answer) {
+		err = errors.New("nothing was written")
 	}
-	return nil
+	return err
 }
 
 // existingFile returns the first existing file, or else the first file. Files with another base name than the first are

@@ -2,7 +2,6 @@ package history
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
@@ -86,7 +85,7 @@ func (f *verifyFlags) run(ctx context.Context, _ []string, s show.Streams) error
 		}
 	}
 	v.Whole = chain.Intact(v.Damage)
-	if err := v.print(f.asJSON, s); err != nil {
+	if err := s.PrintOr(f.asJSON, v, v.page()); err != nil {
 		return err
 	}
 	if !v.Whole {
@@ -95,19 +94,13 @@ func (f *verifyFlags) run(ctx context.Context, _ []string, s show.Streams) error
 	return nil
 }
 
-func (v *verification) print(asJSON bool, s show.Streams) error {
-	if asJSON {
-		return s.WriteIndented(v)
-	}
-	entries := fmt.Sprintf("%d entries", v.Entries)
-	if v.Entries == 1 {
-		entries = "1 entry"
-	}
-	var p show.Page
-	p.Printf("%s: %s of %s, %s\n", v.File, entries, show.Count(v.Runs, "run"), command.WholeText(v.Whole))
+func (v *verification) page() *show.Page {
+	p := &show.Page{}
+	p.Printf("%s: %s of %s, %s\n", v.File, show.Count(v.Entries, "entry"), show.Count(v.Runs, "run"),
+		command.WholeText(v.Whole))
 	if v.Entries > 0 {
 		p.Printf("head %d:%s\n", v.Head.Seq, v.Head.Hash)
 	}
-	command.AddDamage(&p, v.Damage)
-	return s.Print(&p)
+	command.AddDamage(p, v.Damage)
+	return p
 }

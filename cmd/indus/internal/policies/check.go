@@ -58,44 +58,31 @@ func (f *checkFlags) run(ctx context.Context, words []string, s show.Streams) er
 	if err != nil {
 		return err
 	}
-	findings := set.Check()
-	if f.asJSON {
-		if findings == nil {
-			findings = []policy.Finding{}
-		}
-		err = s.WriteIndented(struct {
-			Rules    int              `json:"rules"`
-			Findings []policy.Finding `json:"findings"`
-		}{set.Len(), findings})
-	} else {
-		var page show.Page
-		for _, finding := range findings {
-			page.Printf("%s\n", finding)
-		}
-		err = s.Print(&page)
+	findings := append([]policy.Finding{}, set.Check()...)
+	var page show.Page
+	for _, finding := range findings {
+		page.Printf("%s\n", finding)
 	}
+	err = s.PrintOr(f.asJSON, struct {
+		Rules    int              `json:"rules"`
+		Findings []policy.Finding `json:"findings"`
+	}{set.Len(), findings}, &page)
 	if err != nil {
 		return err
 	}
-	text := count(set.Len(), "rule is", "rules are") + " valid"
-	if set.Len() == 0 {
+	text := fmt.Sprintf("%d rules are valid", set.Len())
+	switch set.Len() {
+	case 0:
 		text = "there is no rule: every request is denied"
+	case 1:
+		text = "1 rule is valid"
 	}
-	if len(findings) == 0 {
-		s.Reportf("%s", text)
-		return nil
+	if len(findings) > 0 {
+		text += ", " + show.Count(len(findings), "finding")
 	}
-	text += ", " + count(len(findings), "finding", "findings")
 	s.Reportf("%s", text)
-	if f.strict {
+	if len(findings) > 0 && f.strict {
 		return &command.ExitError{Code: command.ExitFault, Said: true}
 	}
 	return nil
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return fmt.Sprintf("%d %s", n, one)
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -102,20 +102,15 @@ func (f *testFlags) run(ctx context.Context, words []string, s show.Streams) err
 	if len(results) == 0 {
 		return command.Usagef("%s has no expectation: see indus policy test -h", words[0])
 	}
-	if f.asJSON {
-		err = s.WriteIndented(results)
-	} else {
-		err = s.Print(&page)
-	}
-	if err != nil {
+	if err := s.PrintOr(f.asJSON, results, &page); err != nil {
 		return err
 	}
-	outcome := count(len(results), "expectation", "expectations")
+	outcome := show.Count(len(results), "expectation")
 	if failed == 0 {
-		s.Reportf("%s", outcome+", all hold")
+		s.Reportf("%s, all hold", outcome)
 		return nil
 	}
-	s.Reportf("%s", fmt.Sprintf("%s, %d failed", outcome, failed))
+	s.Reportf("%s, %d failed", outcome, failed)
 	return &command.ExitError{Code: command.ExitFault, Said: true}
 }
 

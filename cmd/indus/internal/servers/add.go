@@ -349,12 +349,9 @@ func (f *addFlags) commandRow(row *jsonObject, words []string) error {
 	row.add("args", listOrNone(words[1:]))
 	var env jsonObject
 	for _, v := range f.env {
-		name, value, ok := strings.Cut(v, "=")
-		if name == "" {
-			return command.Usagef("--env takes NAME=VALUE, or NAME alone")
-		}
-		if !ok {
-			value = "${" + name + "}"
+		name, value, err := envValue(v)
+		if err != nil {
+			return err
 		}
 		env.add(name, text.Quote(value))
 	}
@@ -368,6 +365,18 @@ func (f *addFlags) commandRow(row *jsonObject, words []string) error {
 		row.add("inheritEnv", json.RawMessage("true"))
 	}
 	return err
+}
+
+// envValue reads NAME=VALUE of --env. NAME alone stands for the variable of that name.
+func envValue(flag string) (name, value string, err error) {
+	name, value, ok := strings.Cut(flag, "=")
+	switch {
+	case name == "":
+		err = command.Usagef("--env takes NAME=VALUE, or NAME alone")
+	case !ok:
+		value = "${" + name + "}"
+	}
+	return name, value, err
 }
 
 // filePath returns a path from the command line as the file needs it. A project's file resolves relative paths against

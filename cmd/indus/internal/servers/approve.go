@@ -263,28 +263,8 @@ func askApproval(
 	ctx context.Context, w *heldServer, suffix string, answers <-chan string, s show.Streams,
 ) (bool, error) {
 	question := fmt.Sprintf("%sapprove %s%s? [y/N] ", w, show.ShellWord(show.Clean(w.Server)), suffix)
-	answer, err := askLine(ctx, question, answers, s)
-	return isYes(answer), err
-}
-
-// askLine writes a question to stderr, and returns the next line of stdin. At the end of the input it returns io.EOF.
-func askLine(ctx context.Context, question string, answers <-chan string, s show.Streams) (string, error) {
-	fmt.Fprint(s.Err, question)
-	select {
-	case <-ctx.Done():
-		fmt.Fprintln(s.Err)
-		return "", ctx.Err()
-	case answer, ok := <-answers:
-		if !ok {
-			fmt.Fprintln(s.Err)
-			return "", io.EOF
-		}
-		return strings.TrimSpace(answer), nil
-	}
-}
-
-func isYes(answer string) bool {
-	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes")
+	answer, err := s.Ask(ctx, question, answers)
+	return show.IsYes(answer), err
 }
 
 // revokeServers revokes approvals of the project, regardless of the present content of its file.

@@ -116,12 +116,9 @@ func (p *plan) row(ctx context.Context) (json.RawMessage, error) {
 func (p *plan) givenValues() (map[string]string, error) {
 	values := map[string]string{}
 	for _, v := range p.env {
-		name, value, ok := strings.Cut(v, "=")
-		if name == "" {
-			return nil, command.Usagef("--env takes NAME=VALUE, or NAME alone")
-		}
-		if !ok {
-			value = "${" + name + "}"
+		name, value, err := envValue(v)
+		if err != nil {
+			return nil, err
 		}
 		values[name] = value
 	}
@@ -174,7 +171,7 @@ func (p *plan) askValues(ctx context.Context, missing *registry.MissingError, va
 		if len(n.Choices) > 0 {
 			question += " [" + show.Clean(strings.Join(n.Choices, ", ")) + "]"
 		}
-		answer, err := askLine(ctx, question+": ", p.answers, p.streams)
+		answer, err := p.streams.Ask(ctx, question+": ", p.answers)
 		if err != nil {
 			return err
 		}
@@ -212,11 +209,11 @@ func (p *plan) confirm(ctx context.Context, row json.RawMessage, c *mcpconfig.Co
 		if !s.IsAttended() {
 			return command.Usagef("nothing was written: add --write, or run this in a terminal")
 		}
-		answer, err := askLine(ctx, "write "+show.ShellWord(p.id)+"? [y/N] ", p.answers, s)
+		answer, err := s.Ask(ctx, "write "+show.ShellWord(p.id)+"? [y/N] ", p.answers)
 		if err != nil {
 			return err
 		}
-		if !isYes(answer) {
+		if !show.IsYes(answer) {
 			return errors.New("nothing was written")
 		}
 	}

@@ -3,6 +3,7 @@ package show
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -52,6 +53,28 @@ func (s Streams) Lines() <-chan string {
 	return out
 }
 
+// Ask writes a question to stderr, and returns the next of lines, which come from [Streams.Lines]. At the end of the
+// input it returns io.EOF.
+func (s Streams) Ask(ctx context.Context, question string, lines <-chan string) (string, error) {
+	fmt.Fprint(s.Err, question)
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(s.Err)
+		return "", ctx.Err()
+	case answer, ok := <-lines:
+		if !ok {
+			fmt.Fprintln(s.Err)
+			return "", io.EOF
+		}
+		return strings.TrimSpace(answer), nil
+	}
+}
+
+// IsYes reports whether an answer is a yes.
+func IsYes(answer string) bool {
+	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes")
+}
+
 // Page collects text for stdout.
 type Page struct{ strings.Builder }
 
@@ -62,6 +85,14 @@ func (p *Page) Printf(format string, args ...any) { fmt.Fprintf(p, format, clean
 func (s Streams) Print(p *Page) error {
 	_, err := io.WriteString(s.Out, p.String())
 	return err
+}
+
+// PrintOr writes v as indented JSON if asJSON is set, and otherwise the page.
+func (s Streams) PrintOr(asJSON bool, v any, p *Page) error {
+	if asJSON {
+		return s.WriteIndented(v)
+	}
+	return s.Print(p)
 }
 
 // cleanArgs wraps arguments so that their formatted text passes through [Clean].
