@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -61,7 +62,7 @@ func (h *Host) allowOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
 		case "accept", "authorization", "content-type", "last-event-id", "traceparent", "tracestate", "baggage":
 			allowed = append(allowed, name)
 		default: // Mcp-Session-Id, Mcp-Param-…, and forwarded headers
-			if mcpHeader.MatchString(name) ||
+			if mcpHeader().MatchString(name) ||
 				h.opts.Forward != nil && slices.Contains(h.opts.Forward(), http.CanonicalHeaderKey(name)) {
 				allowed = append(allowed, name)
 			}
@@ -77,7 +78,7 @@ func (h *Host) allowOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
 	return true
 }
 
-var mcpHeader = regexp.MustCompile(`^mcp-[a-z0-9_-]+$`)
+var mcpHeader = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^mcp-[a-z0-9_-]+$`) })
 
 func (h *Host) checkHost(r *http.Request) error {
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)

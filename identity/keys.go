@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/indusagi/indus/cluster"
@@ -107,7 +108,7 @@ func (k *Keys) Verify(ctx context.Context, token string) (*Identity, error) {
 
 // keyName is the grammar of the names of principals and groups, because they are shown and typed. It has no ":" and no
 // "#", which other kinds of principals and groups contain.
-var keyName = regexp.MustCompile(`^[A-Za-z0-9._@+-]{1,128}$`)
+var keyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._@+-]{1,128}$`) })
 
 var (
 	// ErrName means that a text cannot be the name of a principal.
@@ -128,13 +129,13 @@ func (k *Key) check() error {
 	switch {
 	case k.Name == localName:
 		return fmt.Errorf("%q is %w: it stands for the local user", k.Name, ErrName)
-	case k.Name != "" && !keyName.MatchString(k.Name):
+	case k.Name != "" && !keyName().MatchString(k.Name):
 		return fmt.Errorf("%.200q is %w: %s", k.Name, ErrName, grammar)
 	case len(k.Groups) > maxKeyGroups:
 		return fmt.Errorf("%d groups, and a key has at most %d", len(k.Groups), maxKeyGroups)
 	}
 	for _, group := range k.Groups {
-		if !keyName.MatchString(group) {
+		if !keyName().MatchString(group) {
 			return fmt.Errorf("%.200q is %w: %s", group, ErrGroup, grammar)
 		}
 	}

@@ -3,19 +3,16 @@ package ledger
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
+	"github.com/indusagi/indus/internal/text"
 	"github.com/rogpeppe/go-internal/diff"
 )
 
 // wordPattern matches a word with the space before it.
-var wordPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`[\s\p{Z}]*[^\s\p{Z}]+|[\s\p{Z}]+`)
-})
+var wordPattern = text.Pattern(`[\s\p{Z}]*[^\s\p{Z}]+|[\s\p{Z}]+`)
 
 // diffWords returns the change from one text to another. The kept and removed words form the first text, and the kept
 // and added words form the second. Each word is a line of a unified diff, which leaves out most of the kept words.

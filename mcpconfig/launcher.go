@@ -2,10 +2,10 @@ package mcpconfig
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
 // launcherKind is the way in which the arguments of a program name the code that it runs.
@@ -121,19 +121,14 @@ var (
 	subcommands = []string{"run", "exec", "x", "tool", "dlx", "dev"}
 	// codeOptions are the options that name code to run.
 	codeOptions = []string{"-m", "-c", "-lc", "-ic", "-e", "-jar", "/c", "-command", "-file"}
-	switches    = expression(`^(-[ysqvuisSIEABOP]|--(yes|quiet|silent|verbose|offline|bun|isolated|refresh|unstable|` +
+	switches    = text.Pattern(`^(-[ysqvuisSIEABOP]|--(yes|quiet|silent|verbose|offline|bun|isolated|refresh|unstable|` +
 		`(no|allow|enable|experimental|prefer)-.*))$`)
-	assignment = expression(`^\w+=`)
+	assignment = text.Pattern(`^\w+=`)
 	// loaders matches variables by which programs find code, or directories with code. Other variables hold data.
-	loaders = expression(`(?i)^(PATH|HOME|ENV|BASH_ENV|ZDOTDIR|CLASSPATH|VIRTUAL_ENV|` +
+	loaders = text.Pattern(`(?i)^(PATH|HOME|ENV|BASH_ENV|ZDOTDIR|CLASSPATH|VIRTUAL_ENV|` +
 		`.*PRELOAD|.*LIBRARY_PATH|.*_OPTIONS|` +
 		`(NODE|NPM|PNPM|YARN|COREPACK|BUN|DENO|PYTHON|UV|PIP|PIPX|CONDA|` +
 		`LD|DYLD|PERL|PERL5|RUBY|GEM|BUNDLE|JAVA|JDK|GO|CARGO|RUST|MAKE|` +
 		`COMPOSE|DOCKER|GIT|XDG|DOTNET|LUA|PHP|NIX|MISE|ASDF|PYENV|NODENV|DIRENV)` +
 		`(_.*|PATH|HOME|OPT|LIB|FLAGS|ENV|RC|STARTUP|USERBASE)?)$`)
 )
-
-// expression returns a function that compiles a regular expression on first use.
-func expression(s string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(s) })
-}

@@ -2,11 +2,11 @@ package mcpconfig
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/tailscale/hujson"
 
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 	"github.com/indusagi/indus/schema"
 )
@@ -44,7 +44,7 @@ type viewEntry struct {
 const maxViews = 100 // of one file: each has clients and lists of its own
 
 // viewName matches names that need no escaping in a path. They also have at most 64 characters.
-var viewName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+var viewName = text.Pattern(`^[A-Za-z0-9._-]+$`)
 
 // readViews reads the member "views". As with the rules about tools, a mistake is more than a note. A view that cannot
 // be read is left out, or it could show tools against the intention of the author.
@@ -72,7 +72,7 @@ func (f *configFile) view(name string, m *hujson.ObjectMember) {
 	r := f.newReading("view "+tree.Quote(name)+" is left out: ", m.Name.StartOffset)
 	out := viewEntry{View: View{Name: name, File: f.path}}
 	out.Line, _ = f.doc.Position(m.Name.StartOffset)
-	if len(name) > 64 || !viewName.MatchString(name) {
+	if len(name) > 64 || !viewName().MatchString(name) {
 		r.skip(m.Name.StartOffset, "it stands in a URL", `write letters, digits, ".", "_" and "-", at most 64`)
 	}
 	r.object("views."+name, &m.Value, true,

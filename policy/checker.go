@@ -3,7 +3,6 @@ package policy
 import (
 	_ "embed"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -122,11 +121,11 @@ func errorsOf(err error) []error {
 }
 
 // quotedName matches the first name in an error of Cedar's validator.
-var quotedName = regexp.MustCompile("`([^`]+)`")
+var quotedName = text.Pattern("`([^`]+)`")
 
 // subject returns the token that an error of Cedar's validator is about, or "".
 func subject(message string) string {
-	name := quotedName.FindStringSubmatch(message)
+	name := quotedName().FindStringSubmatch(message)
 	if name == nil {
 		return ""
 	}

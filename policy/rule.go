@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,8 @@ import (
 	"github.com/cedar-policy/cedar-go"
 	"github.com/cedar-policy/cedar-go/types"
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
 // rule is one policy, prepared for decisions.
@@ -106,12 +107,12 @@ func (r *rule) annotation(name, value string) (problem string) {
 	return ""
 }
 
-var rateSyntax = regexp.MustCompile(`^([1-9][0-9]{0,8})/([1-9][0-9]{0,3})?(s|m|h|d)$`)
+var rateSyntax = text.Pattern(`^([1-9][0-9]{0,8})/([1-9][0-9]{0,3})?(s|m|h|d)$`)
 
 var rateUnits = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
 
 func parseRate(text string) (Rate, error) {
-	parts := rateSyntax.FindStringSubmatch(text)
+	parts := rateSyntax().FindStringSubmatch(text)
 	if parts == nil {
 		return Rate{}, fmt.Errorf(`@rate(%q) is not a rate: use "30/m", "5/10s", "100/h" or "1000/d"`, text)
 	}

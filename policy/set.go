@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/cedar-policy/cedar-go"
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 	"github.com/indusagi/indus/internal/atomicfile"
+	"github.com/indusagi/indus/internal/text"
 )
 
 const (
@@ -115,13 +115,13 @@ func parse(files []string, texts [][]byte) (*Set, error) {
 }
 
 // parseError matches the errors of Cedar's parser.
-var parseError = regexp.MustCompile(`(?s)^parser error: (?:parse error at )?<input>:(\d+):(\d+):? ?(.*)$`)
+var parseError = text.Pattern(`(?s)^parser error: (?:parse error at )?<input>:(\d+):(\d+):? ?(.*)$`)
 
 // add adds the rules of one text and returns the problems.
 func (s *Set) add(check *checker, name string, text []byte) []error {
 	policies, err := cedar.NewPolicyListFromBytes(name, text)
 	if err != nil {
-		if parts := parseError.FindStringSubmatch(err.Error()); parts != nil {
+		if parts := parseError().FindStringSubmatch(err.Error()); parts != nil {
 			return []error{syntaxError(name, text, parts)}
 		}
 		return []error{fmt.Errorf("%s: %w", name, err)}
@@ -146,14 +146,14 @@ func (s *Set) add(check *checker, name string, text []byte) []error {
 }
 
 // expectedToken matches the parser's complaint about a token.
-var expectedToken = regexp.MustCompile(`(?s)^".*": exact got (.*) want (.+)$`)
+var expectedToken = text.Pattern(`(?s)^".*": exact got (.*) want (.+)$`)
 
 // syntaxError returns an error of Cedar's parser, with its place. The parser has the place after an unexpected token.
 func syntaxError(name string, text []byte, parts []string) error {
 	line, _ := strconv.Atoi(parts[1])
 	column, _ := strconv.Atoi(parts[2])
 	problem := parts[3]
-	if tokens := expectedToken.FindStringSubmatch(problem); tokens != nil && tokens[1] == "" {
+	if tokens := expectedToken().FindStringSubmatch(problem); tokens != nil && tokens[1] == "" {
 		problem = fmt.Sprintf("the file ends where %q is expected", tokens[2])
 	} else if tokens != nil {
 		problem = fmt.Sprintf("%q is expected before %q", tokens[2], tokens[1])
@@ -243,7 +243,7 @@ type excerpt struct {
 // rule returns the text up to the end of the rule.
 func (e excerpt) rule() string {
 	text := e.text[e.from:e.to]
-	for _, at := range token.FindAllStringIndex(text, -1) {
+	for _, at := range token().FindAllStringIndex(text, -1) {
 		if text[at[0]:at[1]] == ";" {
 			return text[:at[1]]
 		}
@@ -288,12 +288,12 @@ func (e excerpt) offset(line, column int) int {
 }
 
 // token matches a comment, a string, an identifier or another character of Cedar.
-var token = regexp.MustCompile(`//[^\n]*|"(?:[^"\\]|\\.)*"|[A-Za-z_][A-Za-z0-9_]*|\S`)
+var token = text.Pattern(`//[^\n]*|"(?:[^"\\]|\\.)*"|[A-Za-z_][A-Za-z0-9_]*|\S`)
 
 // findToken returns the offset of an identifier, or of a string with the same content.
 func findToken(text, before, name string) (offset int, ok bool) {
 	previous := ""
-	for _, at := range token.FindAllStringIndex(text, -1) {
+	for _, at := range token().FindAllStringIndex(text, -1) {
 		t := text[at[0]:at[1]]
 		if strings.HasPrefix(t, "//") {
 			continue

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
 // uri is a URI in canonical form.
@@ -20,7 +21,7 @@ type uri struct {
 }
 
 // uriSyntax splits a URI (RFC 3986, appendix B).
-var uriSyntax = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*):(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$`)
+var uriSyntax = text.Pattern(`^([A-Za-z][A-Za-z0-9+.-]*):(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$`)
 
 // uriCharacters are the characters of a URI (RFC 3986, section 2). Others are percent-encoded.
 const uriCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?#[]@!$&'()*+,;=%"
@@ -41,7 +42,7 @@ func parseURI(text string) (uri, error) {
 	if i := strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune(uriCharacters, r) }); i >= 0 {
 		return uri{}, fmt.Errorf("a URI cannot contain %q: percent-encode it", []rune(text[i:])[0])
 	}
-	parts := uriSyntax.FindStringSubmatchIndex(text)
+	parts := uriSyntax().FindStringSubmatchIndex(text)
 	if parts == nil {
 		return uri{}, errors.New("a URI begins with a scheme, such as file or https")
 	}
@@ -143,10 +144,10 @@ func splitPort(text string) (host, port string, err error) {
 
 // hostName matches a registered name. Percent-encoded and international names have no canonical form here: their
 // readers differ.
-var hostName = regexp.MustCompile(`^[a-z0-9._~!$&'()*+,;=-]*$`)
+var hostName = text.Pattern(`^[a-z0-9._~!$&'()*+,;=-]*$`)
 
 // numericHost matches hosts that some readers take as an IPv4 address: 127.1, 0x7f000001, 2130706433.
-var numericHost = regexp.MustCompile(`(?:^|\.)(?:0x[0-9a-f]*|[0-9]+)$`)
+var numericHost = text.Pattern(`(?:^|\.)(?:0x[0-9a-f]*|[0-9]+)$`)
 
 func canonicalHost(host string) (string, error) {
 	host = strings.ToLower(host)
@@ -161,10 +162,10 @@ func canonicalHost(host string) (string, error) {
 	if host != "" && slices.Contains(strings.Split(host, "."), "") {
 		return "", fmt.Errorf("the host %q has an empty label", host)
 	}
-	if !hostName.MatchString(host) {
+	if !hostName().MatchString(host) {
 		return "", fmt.Errorf("the host %q must be written in ASCII without percent-encoding", host)
 	}
-	if numericHost.MatchString(host) {
+	if numericHost().MatchString(host) {
 		if ip, err := netip.ParseAddr(host); err != nil || ip.String() != host {
 			return "", fmt.Errorf("the host %q is a number and no IPv4 address", host)
 		}

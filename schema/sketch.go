@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/indusagi/indus/internal/signature"
@@ -25,7 +24,7 @@ func (a *adapter) style() signature.Style {
 // Marks around a property name in a sketch that the model may know under another name. Both are noncharacters.
 const nameBegins, nameEnds = "\uFDD0", "\uFDD1"
 
-var markedName = regexp.MustCompile(nameBegins + "([^" + nameBegins + nameEnds + "]*)" + nameEnds + "?")
+var markedName = text.Pattern(nameBegins + "([^" + nameBegins + nameEnds + "]*)" + nameEnds + "?")
 
 // sketchName returns a property's name in a sketch. Under free keys it is the original name, because Restore does not
 // rename free keys.
@@ -42,7 +41,7 @@ func withOriginalNames(text string) string {
 	if !strings.Contains(text, nameBegins) {
 		return text
 	}
-	return markedName.ReplaceAllStringFunc(text, func(s string) string {
+	return markedName().ReplaceAllStringFunc(text, func(s string) string {
 		return briefName(strings.Trim(s, nameBegins+nameEnds))
 	})
 }
@@ -53,7 +52,7 @@ func (a *adapter) resolveNames(d *builder, text string) string {
 	if !strings.Contains(text, nameBegins) {
 		return text
 	}
-	return markedName.ReplaceAllStringFunc(text, func(s string) string {
+	return markedName().ReplaceAllStringFunc(text, func(s string) string {
 		name := strings.Trim(s, nameBegins+nameEnds)
 		g := &a.parsed.key
 		if newName := d.names[name]; newName != "" {

@@ -72,9 +72,7 @@ func (c *compiler) walk(v any, depth int) (why string) {
 }
 
 // plainID matches an $id that every URI parser accepts.
-var plainID = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(https?://[\w.-]+(:\d{1,5})?/[\w./-]*|urn:[\w.-]+:[\w:.-]+|[\w./-]*)#?$`)
-})
+var plainID = text.Pattern(`^(https?://[\w.-]+(:\d{1,5})?/[\w./-]*|urn:[\w.-]+:[\w:.-]+|[\w./-]*)#?$`)
 
 // schema checks one schema and all schemas that its keywords lead to.
 func (c *compiler) schema(v any) string {

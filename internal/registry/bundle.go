@@ -16,7 +16,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -65,13 +64,13 @@ type mcpConfig struct {
 	Env     map[string]string `json:"env"`
 }
 
-var sha256Hex = regexp.MustCompile(`^[a-f0-9]{64}$`)
+var sha256Hex = text.Pattern(`^[a-f0-9]{64}$`)
 
 // Download reads the file of an mcpb package and checks its hash. [Bundle.Unpack] writes it below root, in a directory
 // that is named for the hash.
 func (o Offer) Download(ctx context.Context, root string) (*Bundle, error) {
 	p := o.Package
-	if !sha256Hex.MatchString(p.SHA256) {
+	if !sha256Hex().MatchString(p.SHA256) {
 		return nil, fmt.Errorf("%q is no hash of a file (fileSha256)", text.Clip(p.SHA256, maxName))
 	}
 	u, err := parseAddress(p.Identifier, o.local)
@@ -241,13 +240,13 @@ func (b *Bundle) starts(program string) bool {
 	return ok && checkText(program) == nil && path.Clean(inside) == inside && filepath.IsLocal(inside)
 }
 
-var userConfig = regexp.MustCompile(`\$\{user_config\.([A-Za-z_][A-Za-z0-9_.-]*)\}`)
+var userConfig = text.Pattern(`\$\{user_config\.([A-Za-z_][A-Za-z0-9_.-]*)\}`)
 
 // template turns the variables of a manifest into the form of an entry.
 func (b *Bundle) template(s string) string {
 	s = strings.NewReplacer("${__dirname}", b.dir, "${/}", string(filepath.Separator),
 		"${pathSeparator}", string(filepath.Separator)).Replace(s)
-	return userConfig.ReplaceAllString(s, "{$1}")
+	return userConfig().ReplaceAllString(s, "{$1}")
 }
 
 // platformName returns the name of this operating system in a manifest.

@@ -182,7 +182,7 @@ var ErrNoEntry = errors.New("there is no such entry")
 
 // Entry returns one version of an entry. The version may be "latest".
 func (c *Client) Entry(ctx context.Context, name, version string) (*Entry, error) {
-	if !IsName(name) || !plainVersion.MatchString(version) {
+	if !IsName(name) || !plainVersion().MatchString(version) {
 		return nil, c.failure("%q is no name of an entry, such as io.github.user/server@1.0.0",
 			text.Clip(name+"@"+version, maxName))
 	}

@@ -3,7 +3,6 @@ package registry
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/indusagi/indus/internal/text"
@@ -80,13 +79,13 @@ const (
 )
 
 var (
-	entryName = regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
+	entryName = text.Pattern(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
 	// plainVersion has no space and no range operator at its beginning.
-	plainVersion = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+!_-]*$`)
+	plainVersion = text.Pattern(`^[0-9A-Za-z][0-9A-Za-z.+!_-]*$`)
 )
 
 // IsName reports whether a text has the form of an entry's name: a namespace, a slash and a name.
-func IsName(name string) bool { return len(name) <= maxName && entryName.MatchString(name) }
+func IsName(name string) bool { return len(name) <= maxName && entryName().MatchString(name) }
 
 // parseEntry reads one element of an answer.
 func parseEntry(raw json.RawMessage) (*Entry, error) {
@@ -122,7 +121,7 @@ func (e *Entry) check() error {
 	switch {
 	case !IsName(e.Name):
 		return fmt.Errorf("%q is no name of an entry", text.Clip(e.Name, maxName))
-	case len(e.Version) > maxVersion || !plainVersion.MatchString(e.Version):
+	case len(e.Version) > maxVersion || !plainVersion().MatchString(e.Version):
 		return fmt.Errorf("%s: %q is no version", e.Name, text.Clip(e.Version, maxVersion))
 	case parts > maxInputs:
 		return fmt.Errorf("%s has more than %d packages, arguments and variables", e.Name, maxInputs)

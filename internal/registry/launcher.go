@@ -10,19 +10,19 @@ import (
 
 // Names and versions of packages. None can begin with a dash, name a path or a URL, or match several versions.
 var (
-	npmName     = regexp.MustCompile(`^(@[a-z0-9][a-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9._-]*$`)
-	npmVersion  = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
-	pypiName    = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
-	pypiVersion = regexp.MustCompile(`^(\d+!)?\d+(\.\d+)*` +
+	npmName     = text.Pattern(`^(@[a-z0-9][a-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	npmVersion  = text.Pattern(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+	pypiName    = text.Pattern(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+	pypiVersion = text.Pattern(`^(\d+!)?\d+(\.\d+)*` +
 		`([-._]?(a|b|c|rc|alpha|beta|pre|preview|post|rev|r|dev)[-._]?\d*)*(\+[a-z0-9.]+)?$`)
-	ociImage  = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$`)
-	ociTag    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
-	ociDigest = regexp.MustCompile(`^sha256:[a-f0-9]{64}$`)
+	ociImage  = text.Pattern(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d{1,5})?(/[a-z0-9]+([._-]+[a-z0-9]+)*)*$`)
+	ociTag    = text.Pattern(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+	ociDigest = text.Pattern(`^sha256:[a-f0-9]{64}$`)
 )
 
 // npx reads the words before the package as its options, and the words behind it as the package's.
 func npmCommand(p *Package) (command string, args []string, err error) {
-	if err := checkPackage(p, npmName, npmVersion); err != nil {
+	if err := checkPackage(p, npmName(), npmVersion()); err != nil {
 		return "", nil, err
 	}
 	return "npx", []string{"-y", p.Identifier + "@" + p.Version}, nil
@@ -30,7 +30,7 @@ func npmCommand(p *Package) (command string, args []string, err error) {
 
 // uvx does the same.
 func pypiCommand(p *Package) (command string, args []string, err error) {
-	if err := checkPackage(p, pypiName, pypiVersion); err != nil {
+	if err := checkPackage(p, pypiName(), pypiVersion()); err != nil {
 		return "", nil, err
 	}
 	return "uvx", []string{p.Identifier + "==" + p.Version}, nil
@@ -58,11 +58,11 @@ func ociCommand(p *Package) (command string, args []string, err error) {
 		tag = p.Version
 	}
 	switch {
-	case len(image) > maxName || !ociImage.MatchString(name):
+	case len(image) > maxName || !ociImage().MatchString(name):
 		return "", nil, fmt.Errorf("%q is no name of an image", text.Clip(image, maxName))
-	case digest != "" && !ociDigest.MatchString(digest):
+	case digest != "" && !ociDigest().MatchString(digest):
 		return "", nil, fmt.Errorf("%q has no digest of sha256", text.Clip(image, maxName))
-	case digest == "" && (tag == "latest" || !ociTag.MatchString(tag)):
+	case digest == "" && (tag == "latest" || !ociTag().MatchString(tag)):
 		return "", nil, fmt.Errorf("%s: the tag %q is no exact version", name, text.Clip(tag, maxName))
 	}
 	if tag != "" {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -112,10 +111,10 @@ func (b *builder) fail(format string, arguments ...any) {
 }
 
 var (
-	headerName   = regexp.MustCompile("^[A-Za-z0-9!#$&'*+.^_`|~-]{1,100}$")
-	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
-	placeholder  = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_.-]*)\}`)
-	notInNames   = regexp.MustCompile(`[^A-Za-z0-9]+`)
+	headerName   = text.Pattern("^[A-Za-z0-9!#$&'*+.^_`|~-]{1,100}$")
+	variableName = text.Pattern(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
+	placeholder  = text.Pattern(`\{([A-Za-z_][A-Za-z0-9_.-]*)\}`)
+	notInNames   = text.Pattern(`[^A-Za-z0-9]+`)
 )
 
 // remote returns the row of a server with a URL.
@@ -135,7 +134,7 @@ func (b *builder) remote(o Offer) configRow {
 		}
 	}
 	for _, h := range t.Headers {
-		if !headerName.MatchString(h.Name) {
+		if !headerName().MatchString(h.Name) {
 			b.fail("%q is no name of a header", text.Clip(h.Name, maxName))
 		}
 		if value, ok := b.value(h.Name, h.Input, true); ok {
@@ -210,7 +209,7 @@ func (b *builder) environment(p *Package, env map[string]string) {
 // further adds the variables that a person gave and the entry does not declare.
 func (b *builder) further(env map[string]string) {
 	for name, value := range b.values {
-		if !b.used[name] && !b.declared[name] && variableName.MatchString(name) {
+		if !b.used[name] && !b.declared[name] && variableName().MatchString(name) {
 			b.used[name], env[name] = true, value
 		}
 	}
@@ -218,7 +217,7 @@ func (b *builder) further(env map[string]string) {
 
 // setVariable adds a variable. The entry may not set variables that the launcher reads: they are like options.
 func (b *builder) setVariable(env map[string]string, name, value string) {
-	if !variableName.MatchString(name) {
+	if !variableName().MatchString(name) {
 		b.fail("%q is no name of a variable", text.Clip(name, maxName))
 	}
 	if _, given := b.values[name]; !given && !b.hashed && readByLauncher(name) {
@@ -339,10 +338,10 @@ func (b *builder) choose(key, given string, choices []string) bool {
 }
 
 func (b *builder) secretName(key string, prefixed bool) string {
-	if !prefixed && variableName.MatchString(key) {
+	if !prefixed && variableName().MatchString(key) {
 		return key
 	}
-	return strings.ToUpper(strings.Trim(notInNames.ReplaceAllString(b.id+"_"+key, "_"), "_"))
+	return strings.ToUpper(strings.Trim(notInNames().ReplaceAllString(b.id+"_"+key, "_"), "_"))
 }
 
 // fill replaces each {name} in a value. Names that are not among the variables stay as they are. A variable of the
@@ -380,7 +379,7 @@ func (b *builder) fill(in Input) (filled string, complete bool) {
 // nextPlaceholder returns the name of the first {name} in a text that is among the variables, and the text before and
 // after it. If there is none, before is the text.
 func nextPlaceholder(s string, variables map[string]Input) (before, name, after string) {
-	for _, at := range placeholder.FindAllStringSubmatchIndex(s, -1) {
+	for _, at := range placeholder().FindAllStringSubmatchIndex(s, -1) {
 		if _, ok := variables[s[at[2]:at[3]]]; ok {
 			return s[:at[0]], s[at[2]:at[3]], s[at[1]:]
 		}

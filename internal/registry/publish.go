@@ -10,11 +10,12 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
 const (
@@ -39,7 +40,7 @@ type Site struct {
 }
 
 // noNamespace matches characters that the namespace of an entry cannot have.
-var noNamespace = regexp.MustCompile(`[^a-z0-9.-]+`)
+var noNamespace = text.Pattern(`[^a-z0-9.-]+`)
 
 // NewSite returns the documents of views at an address, a scheme and host. all is the path of the view of everything.
 // The path of each view is all + "/@" + its name. If needsKey is set, an entry asks for an Authorization header.
@@ -65,7 +66,7 @@ func NewSite(address *url.URL, all string, views []string, needsKey bool) *Site 
 // publisherOf returns the form of a host in a catalog, and the namespace of its entries. That is the name in reverse
 // order, or the IP address as it is.
 func publisherOf(hostname string) (host, namespace string) {
-	host = strings.Trim(noNamespace.ReplaceAllString(strings.ToLower(hostname), "-"), ".")
+	host = strings.Trim(noNamespace().ReplaceAllString(strings.ToLower(hostname), "-"), ".")
 	if _, err := netip.ParseAddr(hostname); err == nil {
 		return host, host
 	}

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/indusagi/indus/internal/text"
@@ -58,22 +57,17 @@ const secretFormats = `gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,}|xox
 // These match the name of a value in flags, shells, headers, queries and JSON, even in JSON inside a JSON string. They
 // also match the value itself.
 var (
-	tokens       = lazily(`^(?:(?i:bearer|basic|token) +)?(?:` + secretFormats + `|-----BEGIN [A-Z ]*PRIVATE KEY)`)
-	tokensInside = lazily(`(^|[^\w-])((?:` + secretFormats + `)[\w./+=-]*)`)
-	valueName    = lazily(`([\w.-]+)["'\\]*[ \t]*[=:][ \t]*["'\\]*(?:(?i:bearer|basic|token)[ \t]+)?`)
-	namedValue   = lazily(`^[^\s"'\\&;|]+`)
-	bearers      = lazily("(^|[\"'`=: ])((?i:bearer|basic) +)([^\\s\"'`\\\\,;<>(){}]{6,})")
-	passwords    = lazily(`(://[^\s/?#@:]*:)([^\s/?#@]+)@`)
-	logins       = lazily(`(://)([^\s/?#@:]{16,})@`)
-	userinfo     = lazily(`(://)([^/?#@]*)@`)
-	queries      = lazily(`([?&][^=&#]*=)([^&#]*)`)
-	segments     = lazily(`([^:/]/)([\w.~=-]{20,})`)
+	tokens       = text.Pattern(`^(?:(?i:bearer|basic|token) +)?(?:` + secretFormats + `|-----BEGIN [A-Z ]*PRIVATE KEY)`)
+	tokensInside = text.Pattern(`(^|[^\w-])((?:` + secretFormats + `)[\w./+=-]*)`)
+	valueName    = text.Pattern(`([\w.-]+)["'\\]*[ \t]*[=:][ \t]*["'\\]*(?:(?i:bearer|basic|token)[ \t]+)?`)
+	namedValue   = text.Pattern(`^[^\s"'\\&;|]+`)
+	bearers      = text.Pattern("(^|[\"'`=: ])((?i:bearer|basic) +)([^\\s\"'`\\\\,;<>(){}]{6,})")
+	passwords    = text.Pattern(`(://[^\s/?#@:]*:)([^\s/?#@]+)@`)
+	logins       = text.Pattern(`(://)([^\s/?#@:]{16,})@`)
+	userinfo     = text.Pattern(`(://)([^/?#@]*)@`)
+	queries      = text.Pattern(`([?&][^=&#]*=)([^&#]*)`)
+	segments     = text.Pattern(`([^:/]/)([\w.~=-]{20,})`)
 )
-
-// lazily compiles an expression at its first use, because many runs of the program need none.
-func lazily(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
-}
 
 // HasSecretFormat reports whether a text has the format of a secret.
 func HasSecretFormat(v string) bool { return tokens().MatchString(v) }

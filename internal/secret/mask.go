@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
 // Mask returns text without the secrets. If text was cut within a secret (it ends there, or an
@@ -41,7 +43,7 @@ func (s *Set) mask(text string, tail bool) string {
 	return text
 }
 
-var percent = lazily(`%[0-9a-fA-F]{2}`)
+var percent = text.Pattern(`%[0-9a-fA-F]{2}`)
 
 // maskOnce masks secrets that are escaped once.
 func (s *Set) maskOnce(text string, tail bool) string {

@@ -119,7 +119,7 @@ type partialURL struct {
 
 // urlStart matches a scheme, and a user with a password, at their possible places. The user has no
 // characters that end a host, so that no host can be taken for a user.
-var urlStart = lazily(`^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)?([^/?#]+@)?`)
+var urlStart = text.Pattern(`^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)?([^/?#]+@)?`)
 
 // shown returns a text of the URL: the whole URL, or the default of a variable. The state after a
 // default does not apply outside of it, because the variable may have a value instead.

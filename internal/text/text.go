@@ -4,7 +4,6 @@ package text
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -182,14 +181,14 @@ func Clip(s string, limit int) string {
 }
 
 // escapes matches the control sequences of ECMA-48: CSI, the strings (OSC, DCS, APC, …), and the short sequences.
-var escapes = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])`)
+var escapes = Pattern(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]*[0-~])`)
 
 // Printed returns the terminal output of a program as harmless lines without white space at their end. Colors and other
 // sequences are removed, and a carriage return begins a line. Any other harmful character and invalid UTF-8 become
 // U+FFFD.
 func Printed(s string) string {
 	s = strings.ToValidUTF8(s, string(unicode.ReplacementChar))
-	s = escapes.ReplaceAllLiteralString(s, "")
+	s = escapes().ReplaceAllLiteralString(s, "")
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	s = strings.Map(func(r rune) rune {
 		switch {

@@ -4,7 +4,8 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
-	"sync"
+
+	"github.com/indusagi/indus/internal/text"
 )
 
 // Bounds on regular expressions. Each instruction takes memory, and takes time at each character of a text.
@@ -15,12 +16,10 @@ const (
 )
 
 // foreignSyntax matches syntax that Go and JavaScript read differently.
-var foreignSyntax = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\\[aACEQzZ]|\\[pP][^{]|\\x\{|\[\^?\]|\[:`)
-})
+var foreignSyntax = text.Pattern(`\\[aACEQzZ]|\\[pP][^{]|\\x\{|\[\^?\]|\[:`)
 
 // asciiClasses matches classes that are ASCII in Go and mostly in JavaScript, but not in Python and Rust.
-var asciiClasses = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\[wWdDsSbB]`) })
+var asciiClasses = text.Pattern(`\\[wWdDsSbB]`)
 
 // pattern is a regular expression of bounded size.
 type pattern struct {

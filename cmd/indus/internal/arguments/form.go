@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -194,7 +193,7 @@ func firstText(keyword string, from ...signature.Schema) string {
 }
 
 // longNames matches names of arguments that usually have several lines.
-var longNames = regexp.MustCompile(
+var longNames = chars.Pattern(
 	`(?i)(^|[_-])(content|text|body|code|query|sql|script|prompt|message|markdown|html|patch|diff)$`)
 
 // kindOfField returns the kind of a field without regard to nested fields: an object is JSON.
@@ -239,7 +238,7 @@ func kindOfField(s signature.Schema, name string) FieldKind {
 	switch {
 	case s.Get("writeOnly").Is("t"):
 		return Hidden
-	case s.Get("contentMediaType") != nil, longest >= longText, s.String("format") == "" && longNames.MatchString(name):
+	case s.Get("contentMediaType") != nil, longest >= longText, s.String("format") == "" && longNames().MatchString(name):
 		return Lines
 	}
 	return Line
@@ -355,7 +354,7 @@ func objectOf(fields []Field, text func(path string) string, wrong map[string]er
 }
 
 // isoMinutes matches a time without a zone.
-var isoMinutes = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?$`)
+var isoMinutes = chars.Pattern(`^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?$`)
 
 // value returns the value of a field's text, or nil if the text is empty.
 func (f *Field) value(text string) (json.RawMessage, error) {
@@ -377,7 +376,7 @@ func (f *Field) value(text string) (json.RawMessage, error) {
 	case List:
 		return listOf(text, only(f.schema.Sub("items")))
 	case DateTime:
-		if parts := isoMinutes.FindStringSubmatch(trimmed); parts != nil {
+		if parts := isoMinutes().FindStringSubmatch(trimmed); parts != nil {
 			if parts[1] == "" {
 				trimmed += ":00"
 			}

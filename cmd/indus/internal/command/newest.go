@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
@@ -20,7 +19,7 @@ const (
 	maxNewestHeader = 16 << 10
 )
 
-var releaseTag = regexp.MustCompile(`^v[0-9]{1,5}(\.[0-9]{1,5}){2}(-[0-9A-Za-z.-]{1,40})?$`)
+var releaseTag = text.Pattern(`^v[0-9]{1,5}(\.[0-9]{1,5}){2}(-[0-9A-Za-z.-]{1,40})?$`)
 
 // newestVersion returns the newest released version. The page of the latest release redirects to the page of its tag.
 func newestVersion(ctx context.Context, releases string) (string, error) {
@@ -40,7 +39,7 @@ func newestVersion(ctx context.Context, releases string) (string, error) {
 	defer res.Body.Close()
 	location := res.Header.Get("Location")
 	tag, ok := strings.CutPrefix(location, releases+"/tag/")
-	if res.StatusCode != http.StatusFound || !ok || !releaseTag.MatchString(tag) {
+	if res.StatusCode != http.StatusFound || !ok || !releaseTag().MatchString(tag) {
 		return "", newestUnknown("%s/latest answers %d and names no release, but %.200q; "+
 			"there may be none yet", releases, res.StatusCode, text.OneLine(location))
 	}

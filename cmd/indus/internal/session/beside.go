@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -187,13 +186,13 @@ func (x *session) requestOf(ctx context.Context, server, method string, params a
 }
 
 // mention matches @SERVER:URI in a prompt.
-var mention = regexp.MustCompile(`(?:^|[\s(])@([A-Za-z0-9_.-]+):([^\s)]+)`)
+var mention = text.Pattern(`(?:^|[\s(])@([A-Za-z0-9_.-]+):([^\s)]+)`)
 
 // withResources appends the resources that the user's prompt mentions. Do not pass text of other origin, because it
 // could choose the resources.
 func (x *session) withResources(ctx context.Context, prompt string) (string, error) {
 	var read []string
-	for _, m := range mention.FindAllStringSubmatch(prompt, -1) {
+	for _, m := range mention().FindAllStringSubmatch(prompt, -1) {
 		server, uri := m[1], strings.TrimRight(m[2], ".,;:!?")
 		if _, ok := x.server(server); !ok || slices.Contains(read, server+":"+uri) {
 			continue

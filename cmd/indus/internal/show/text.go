@@ -5,7 +5,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -221,11 +220,11 @@ func Reflow(text string, width int) string {
 	return strings.Join(out, "\n")
 }
 
-var secondColumn = regexp.MustCompile(`^ +\S.*?   *`)
+var secondColumn = chars.Pattern(`^ +\S.*?   *`)
 
 // textColumn returns the column where the text of a line begins. item is true if an item in a first column precedes it.
 func textColumn(line string) (at int, item bool) {
-	if head := secondColumn.FindString(line); head != "" && len(head) < len(line) {
+	if head := secondColumn().FindString(line); head != "" && len(head) < len(line) {
 		return len(head), true
 	}
 	return len(line) - len(strings.TrimLeft(line, " ")), false
