@@ -14,26 +14,31 @@ func (e Entry) toolID() toolID { return toolID{e.Config, e.Server, clip(e.Tool)}
 // enrolls the server. Later tools of the server wait for a person.
 type approvals struct {
 	sums     map[toolID]string
-	enrolled map[origin]bool // the zero origin stands for every server: earlier approvals are unknown
+	enrolled map[origin]string // the run that did; the zero origin stands for every server: earlier approvals are unknown
 }
 
 func newApprovals() approvals {
-	return approvals{sums: map[toolID]string{}, enrolled: map[origin]bool{}}
+	return approvals{sums: map[toolID]string{}, enrolled: map[origin]string{}}
 }
 
 // add records the approval in an entry, if it is one, and the enrollment of its server.
 func (a approvals) add(e Entry) {
 	switch {
 	case e.Op == Reset:
-		a.enrolled[origin{}] = true
+		a.enrolled[origin{}] = e.Run
 		return
 	case e.Tool == "" || e.Sum == "":
 		return
 	}
 	a.approve(e)
-	if e.Op == Enroll || e.Op == Hold {
-		a.enrolled[origin{e.Server, e.Config}] = true
+	if from := (origin{e.Server, e.Config}); (e.Op == Enroll || e.Op == Hold) && !a.isEnrolled(from) {
+		a.enrolled[from] = e.Run
 	}
+}
+
+func (a approvals) isEnrolled(from origin) bool {
+	_, ok := a.enrolled[from]
+	return ok
 }
 
 // approve records the approval in an entry: by a person, or by the first listing of the server.
@@ -55,7 +60,7 @@ func approvalsOf(entries []Entry) approvals {
 // isChanged reports whether a version is not approved although its tool or its server is known.
 func (a approvals) isChanged(t toolID, sum string) bool {
 	approved, ok := a.sums[t]
-	return approved != sum && (ok || a.enrolled[origin{}] || a.enrolled[origin{t.server, t.config}])
+	return approved != sum && (ok || a.isEnrolled(origin{}) || a.isEnrolled(origin{t.server, t.config}))
 }
 
 // Changed returns the newest version of each tool whose newest version is not approved, in the order of the log. The

@@ -36,7 +36,7 @@ func (f *File) archive() error {
 	if existing, err := atomicfile.ReadPlain(name, math.MaxInt64-1); err == nil && !bytes.Equal(existing, old) {
 		return fmt.Errorf("%s is not this log", name)
 	}
-	line := f.firstLine(archiveBody(old), filepath.Base(name))
+	line := f.tail.firstLine(archiveBody(old), filepath.Base(name))
 	if len(line) > maxFirst {
 		return fmt.Errorf("it holds %d MiB of tools that are approved or live", len(line)>>20)
 	}
@@ -51,11 +51,11 @@ func (f *File) archive() error {
 	return nil
 }
 
-// firstLine returns the line of an Archive entry that follows tail.
-func (f *File) firstLine(body []byte, note string) []byte {
+// firstLine returns the line of an Archive entry that follows the lines so far.
+func (s *scan) firstLine(body []byte, note string) []byte {
 	e := Entry{Op: Archive, Run: string(NewKey()), At: time.Now(), Sum: chain.Hash(body), Note: note}
 	r := newRecord(e)
-	r.Seq, r.Prev, r.body = f.tail.High+1, f.tail.Prev, body
+	r.Seq, r.Prev, r.body = s.High+1, s.Prev, body
 	return r.appendLine(nil)
 }
 

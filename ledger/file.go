@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/indusagi/indus/internal/chain"
 	"github.com/indusagi/indus/internal/filelock"
@@ -155,7 +153,7 @@ func (f *File) hasRemains() bool {
 // beginAgain writes the first entry of a log that was removed. The caller holds mu.
 func (f *File) beginAgain(file *os.File) error {
 	f.tail = newScan()
-	batch, lines := f.records([]Entry{{Op: Reset, Run: string(NewKey()), Note: noteReset}})
+	batch, lines := f.tail.records([]Entry{{Op: Reset, Run: string(NewKey()), Note: noteReset}})
 	if _, err := file.WriteAt(lines, 0); err != nil {
 		return err
 	}
@@ -164,7 +162,7 @@ func (f *File) beginAgain(file *os.File) error {
 	}
 	f.logger.Warn("the ledger was removed: its approvals are not known", "path", f.path)
 	f.removed = true
-	f.advanceTail(batch, lines)
+	f.tail.advanceTail(batch, lines)
 	info, err := file.Stat()
 	f.info, f.loggedDamage, f.last = info, 0, lastRead{}
 	return err
@@ -229,7 +227,7 @@ func (f *File) Append(ctx context.Context, entries ...Entry) (stored []Entry, er
 		if f.tail.High > chain.MaxSeq-uint64(len(entries)) {
 			return errors.New("its line numbers are used up: verify it")
 		}
-		batch, lines := f.records(entries)
+		batch, lines := f.tail.records(entries)
 		_, err := file.WriteAt(lines, f.tail.Offset)
 		if err == nil {
 			err = f.sync(file)
@@ -237,7 +235,7 @@ func (f *File) Append(ctx context.Context, entries ...Entry) (stored []Entry, er
 		if err != nil {
 			return errors.Join(err, file.Truncate(f.tail.Offset))
 		}
-		stored = f.advanceTail(batch, lines)
+		stored = f.tail.advanceTail(batch, lines)
 		if f.tail.Offset >= f.tail.archiveSize(f.archiveSize) {
 			file.Close() // Windows replaces no file that is open
 			f.rotate()
@@ -254,42 +252,6 @@ func (f *File) rotate() {
 		f.tail.grown = f.tail.Offset
 		f.logger.Warn("the ledger cannot be made an archive, and grows", "err", err)
 	}
-}
-
-// records converts entries to records and lines. It leaves out tool objects that the log has already.
-func (f *File) records(entries []Entry) (batch []*record, lines []byte) {
-	now, prev, bodies := time.Now(), f.tail.Prev, map[string]bool{}
-	for i, e := range entries {
-		if e.At.IsZero() {
-			e.At = now
-		}
-		r := newRecord(e)
-		r.Seq, r.Prev = f.tail.High+uint64(i)+1, prev
-		if f.tail.bodies[r.Sum] || bodies[r.Sum] {
-			r.body = nil
-		}
-		bodies[r.Sum] = bodies[r.Sum] || r.body != nil
-		lines = r.appendLine(lines)
-		prev = r.Hash
-		batch = append(batch, r)
-	}
-	return batch, lines
-}
-
-// advanceTail moves tail past the written lines.
-func (f *File) advanceTail(batch []*record, lines []byte) (stored []Entry) {
-	for _, r := range batch {
-		f.tail.Line++
-		f.tail.Advance(r.Seq, r.Hash)
-		if r.body != nil {
-			f.tail.bodies[r.Sum] = true
-		}
-		stored = append(stored, r.Entry)
-	}
-	last := 1 + bytes.LastIndexByte(lines[:len(lines)-1], '\n')
-	f.tail.Offset += int64(last)
-	f.tail.AdvancePast(lines[last:])
-	return stored
 }
 
 // Read implements [Log]. It waits at most for an append that is under way. It reads archives only if they have entries
@@ -315,14 +277,12 @@ func (f *File) History(ctx context.Context) ([]Entry, error) { return f.entries(
 
 // entries returns the entries after the number after. It reads all archives that have an entry after the number
 // archived.
-func (f *File) entries(ctx context.Context, after, archived uint64) (out []Entry, err error) {
-	s, tools := newScan(), toolObjects{}
-	s.each = func(r *record, _ []byte) {
-		tools.resolve(r)
-		out = append(out, r.Entry)
-	}
-	s.eachCarried = s.each
-	info, _, err := f.readAll(ctx, s, archived)
+func (f *File) entries(ctx context.Context, after, archived uint64) ([]Entry, error) {
+	var info os.FileInfo
+	out, s, err := collectEntries(after, func(s *scan) (err error) {
+		info, _, err = f.readAll(ctx, s, archived)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -332,10 +292,7 @@ func (f *File) entries(ctx context.Context, after, archived uint64) (out []Entry
 	if archived == math.MaxUint64 {
 		f.adoptTail(s, info)
 	}
-	if after <= s.High {
-		out = slices.DeleteFunc(out, func(e Entry) bool { return e.Seq <= after })
-	}
-	return sortedLog(out), nil
+	return out, nil
 }
 
 // adoptTail makes a complete scan of the file the new tail, so that the first append need not read the file again. The

@@ -31,7 +31,7 @@ type cachedSum struct {
 // load takes the approvals of a log. s is nil if the log could not be read.
 func (g *guard) load(s *State) {
 	if s == nil {
-		g.approved.enrolled[origin{}] = true
+		g.approved.enrolled[origin{}] = ""
 		return
 	}
 	g.polled = s.high
@@ -62,7 +62,7 @@ func (g *guard) enroll(e Entry) {
 	server := origin{e.Server, e.Config}
 	if e.Note == noteDeclared {
 		delete(g.enrolling, server)
-	} else if !g.approved.enrolled[server] && !g.approved.enrolled[origin{}] {
+	} else if !g.approved.isEnrolled(server) && !g.approved.isEnrolled(origin{}) {
 		g.enrolling[server] = true
 	}
 	g.approved.add(e)

@@ -3,6 +3,8 @@ package ledger
 import (
 	"bytes"
 	"errors"
+	"slices"
+	"time"
 
 	"github.com/indusagi/indus/internal/chain"
 	"github.com/indusagi/indus/toolbox"
@@ -82,6 +84,59 @@ func (s *scan) readCarried(r *record) {
 		line := reset.appendLine(nil)
 		s.eachCarried(reset, line[:len(line)-1])
 	}
+}
+
+// records converts entries to records and lines. It leaves out tool objects that the log has already.
+func (s *scan) records(entries []Entry) (batch []*record, lines []byte) {
+	now, prev, bodies := time.Now(), s.Prev, map[string]bool{}
+	for i, e := range entries {
+		if e.At.IsZero() {
+			e.At = now
+		}
+		r := newRecord(e)
+		r.Seq, r.Prev = s.High+uint64(i)+1, prev
+		if s.bodies[r.Sum] || bodies[r.Sum] {
+			r.body = nil
+		}
+		bodies[r.Sum] = bodies[r.Sum] || r.body != nil
+		lines = r.appendLine(lines)
+		prev = r.Hash
+		batch = append(batch, r)
+	}
+	return batch, lines
+}
+
+// advanceTail moves past the written lines.
+func (s *scan) advanceTail(batch []*record, lines []byte) (stored []Entry) {
+	for _, r := range batch {
+		s.Line++
+		s.Advance(r.Seq, r.Hash)
+		if r.body != nil {
+			s.bodies[r.Sum] = true
+		}
+		stored = append(stored, r.Entry)
+	}
+	last := 1 + bytes.LastIndexByte(lines[:len(lines)-1], '\n')
+	s.Offset += int64(last)
+	s.AdvancePast(lines[last:])
+	return stored
+}
+
+// collectEntries returns the entries after the number after, of all that read passes to the scan.
+func collectEntries(after uint64, read func(*scan) error) (out []Entry, s *scan, err error) {
+	s, tools := newScan(), toolObjects{}
+	s.each = func(r *record, _ []byte) {
+		tools.resolve(r)
+		out = append(out, r.Entry)
+	}
+	s.eachCarried = s.each
+	if err := read(s); err != nil {
+		return nil, nil, err
+	}
+	if after <= s.High {
+		out = slices.DeleteFunc(out, func(e Entry) bool { return e.Seq <= after })
+	}
+	return sortedLog(out), s, nil
 }
 
 // toolObjects gives entries their tools. The tool object is in the line of the entry or in an earlier line.

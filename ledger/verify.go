@@ -37,10 +37,18 @@ type Report struct {
 //
 // The error is about reading only. Damage is not an error.
 func (f *File) Verify(ctx context.Context, heads ...Head) (*Report, error) {
+	return verifyLog(heads, func(s *scan) (missing string, err error) {
+		_, missing, err = f.readAll(ctx, s, 0)
+		return missing, err
+	})
+}
+
+// verifyLog verifies the log that read passes to the scan. read returns the name of an archive that does not exist.
+func verifyLog(heads []Head, read func(*scan) (missing string, err error)) (*Report, error) {
 	v := verifier{scan: newScan(), check: chain.NewCheck(heads...), approved: newApprovals()}
 	v.scan.each = v.addEntry
 	v.scan.eachCarried = func(r *record, _ []byte) { v.approved.add(r.Entry) }
-	_, missing, err := f.readAll(ctx, v.scan, 0)
+	missing, err := read(v.scan)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func Run(t *testing.T, connect func(*testing.T) cluster.Engine) {
 		"a key may have any bytes": testKeyBytes, "a watch delivers": testWatch, "values have a limit": testLargeValues,
 		"a log keeps the order": testLog, "a bus delivers": testBus, "one process holds a lease": testLease,
 		"members join and leave": testMembers, "a document is replaced as a whole": testDocument,
-		"a long document is in parts": testLongDocument,
+		"a long document is in parts": testLongDocument, "a log has long records": testLongRecords,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -466,5 +466,37 @@ func testLongDocument(t *testing.T, connect func(*testing.T) cluster.Engine) {
 			d.Close()
 			t.Errorf("the head %q is accepted", head)
 		}
+	}
+}
+
+func testLongRecords(t *testing.T, connect func(*testing.T) cluster.Engine) {
+	ctx, name, engine := t.Context(), newName(), connect(t)
+	log := mustGet[cluster.Log](t)(cluster.OpenLog(ctx, engine, name))
+	parts := func() int { return len(mustGet[[]cluster.Entry](t)(cluster.Entries(ctx, engine.KV("part-log-"+name)))) }
+	var want []string
+	for i, size := range []int{0, 1, 3 << 20, 100} {
+		text := bytes.Repeat([]byte{byte('a' + i)}, size)
+		mustGet[uint64](t)(log.Append(ctx, text, uint64(i)))
+		want = append(want, string(text))
+	}
+	if parts() != 6 {
+		t.Errorf("a record of 3 MiB has %d parts", parts())
+	}
+	if _, err := log.Append(ctx, make([]byte, 2<<20), 1); !errors.Is(err, cluster.ErrConflict) || parts() != 6 {
+		t.Errorf("a late record leaves %d parts: %v", parts(), err)
+	}
+	foreign := mustGet[cluster.Log](t)(engine.Log(ctx, name))
+	for i, text := range []string{"", "?", "+{}"} {
+		mustGet[uint64](t)(foreign.Append(ctx, []byte(text), uint64(4+i)))
+		want = append(want, text)
+	}
+	other := mustGet[cluster.Log](t)(cluster.OpenLog(ctx, connect(t), name))
+	for i, r := range mustGet[[]cluster.Record](t)(other.Read(ctx, 0, 100)) {
+		if r.Sequence != uint64(i+1) || string(r.Data) != want[i] {
+			t.Errorf("record %d of %d bytes is read as %d with %d bytes", i+1, len(want[i]), r.Sequence, len(r.Data))
+		}
+	}
+	if _, err := log.Append(ctx, make([]byte, 64<<20+1), 7); err == nil || errors.Is(err, cluster.ErrUnavailable) {
+		t.Errorf("a record over the limit: %v", err)
 	}
 }
