@@ -27,7 +27,7 @@ func TestAnAcceptAfterTheLogIsAnother(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, path := changedShelf(t)
+			s, path := changedShelf(t, openFile)
 			a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.HoldChanges, Poll: time.Millisecond})
 			if err := a.Flush(t.Context()); err != nil {
 				t.Fatal(err)

@@ -32,7 +32,7 @@ func (l *slowLog) Read(ctx context.Context, after uint64) ([]ledger.Entry, error
 // A poll that read the log before a tool was accepted does not revoke the approval.
 func TestAPollBesideAnAccept(t *testing.T) {
 	t.Parallel()
-	s, path := changedShelf(t)
+	s, path := changedShelf(t, openFile)
 	log := &slowLog{open(t, path), make(chan struct{}), make(chan struct{}), t.Context().Done()}
 	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges, Poll: time.Millisecond})
 	<-log.read
@@ -52,31 +52,35 @@ func TestAPollBesideAnAccept(t *testing.T) {
 // An Accept by another process does not make a tool live that is denied in this run.
 func TestADeniedToolIsAcceptedElsewhere(t *testing.T) {
 	t.Parallel()
-	s, path := changedShelf(t)
-	a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.DenyChanges, Poll: time.Millisecond})
-	elsewhere := open(t, path)
-	if err := a.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := ledger.Approve(t.Context(), elsewhere, "somebody", ledger.Changed(read(t, elsewhere))...); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(100 * time.Millisecond) // there is no event to wait for
-	if got := echo(t, a, "fs__echo", "hi"); !strings.Contains(got, "held back") || listed(a) != "fs__read" {
-		t.Errorf("it says %q, and there is %s", got, listed(a))
-	}
+	eachLog(t, func(t *testing.T, open opener) {
+		s, path := changedShelf(t, open)
+		a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.DenyChanges, Poll: time.Millisecond})
+		elsewhere := open(t, path)
+		if err := a.Flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := ledger.Approve(t.Context(), elsewhere, "somebody", ledger.Changed(read(t, elsewhere))...); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond) // there is no event to wait for
+		if got := echo(t, a, "fs__echo", "hi"); !strings.Contains(got, "held back") || listed(a) != "fs__read" {
+			t.Errorf("it says %q, and there is %s", got, listed(a))
+		}
+	})
 }
 
 // A tool with a name that the log has shortened is held like any other.
 func TestALongNameIsHeld(t *testing.T) {
 	t.Parallel()
-	name := "echo" + strings.Repeat("x", 1100)
-	s := newShelf(t, "fs", row(name, "Echoes."))
-	path := logPath(t)
-	ledger.Attach(t.Context(), ledger.Empty(), configs(s), &ledger.Options{Log: open(t, path)}).Close()
-	s.fill(t, row(name, "Echoes otherwise."))
-	a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.HoldChanges})
-	if got := listed(a); got != "" {
-		t.Errorf("there is %s", got)
-	}
+	eachLog(t, func(t *testing.T, open opener) {
+		name := "echo" + strings.Repeat("x", 1100)
+		s := newShelf(t, "fs", row(name, "Echoes."))
+		path := logPath(t)
+		ledger.Attach(t.Context(), ledger.Empty(), configs(s), &ledger.Options{Log: open(t, path)}).Close()
+		s.fill(t, row(name, "Echoes otherwise."))
+		a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.HoldChanges})
+		if got := listed(a); got != "" {
+			t.Errorf("there is %s", got)
+		}
+	})
 }

@@ -112,6 +112,9 @@ func Attach(ctx context.Context, l Ledger, servers []interop.Server, o *Options)
 	a.settling = false
 	a.mu.Unlock()
 	a.update()
+	if m.Wait >= 0 {
+		a.awaitDecision(ctx, "")
+	}
 	a.Enrolled = a.enrolled()
 	a.startPolling()
 	return a
@@ -122,7 +125,7 @@ func (a *Attachment) openLog(ctx context.Context, servers []interop.Server) {
 	defer close(a.started)
 	log := a.opts.Open(ctx)
 	a.mu.Lock()
-	a.opts.Log, a.journal.recorder = log, newRecorder(log, a.logger)
+	a.opts.Log, a.journal.recorder = log, newRecorder(log, a.logger, a.afterWrite)
 	a.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, maxRecall)
 	defer cancel()
@@ -182,8 +185,9 @@ func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 		a.opts.Poll = defaultPoll
 	}
 	a.journal = journal{
-		run: a.Run, user: a.opts.By, config: Fingerprint(servers...), ledger: l, recorder: newRecorder(a.opts.Log, a.logger),
-		servers: map[string]bool{}, descriptions: map[origin]json.RawMessage{}, health: map[string]string{},
+		run: a.Run, user: a.opts.By, config: Fingerprint(servers...), ledger: l,
+		recorder: newRecorder(a.opts.Log, a.logger, a.afterWrite),
+		servers:  map[string]bool{}, descriptions: map[origin]json.RawMessage{}, health: map[string]string{},
 	}
 	a.pending = a.opts.Open != nil
 	if a.pending {
@@ -199,6 +203,7 @@ func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 func (a *Attachment) readLog(ctx context.Context, servers []interop.Server) {
 	state := StateOf(nil)
 	if a.opts.Log != nil {
+		shared, isShared := a.opts.Log.(sharedLog)
 		entries, err := a.opts.Log.Read(ctx, 0)
 		a.mu.Lock()
 		state = StateOf(entries)
@@ -208,10 +213,14 @@ func (a *Attachment) readLog(ctx context.Context, servers []interop.Server) {
 		} else {
 			a.guard.load(nil)
 		}
+		if isShared {
+			a.guard.share(ctx, shared)
+		}
 		a.mu.Unlock()
 		if err != nil {
 			a.logger.Error("the ledger cannot be read: no tool counts as approved", "err", err)
-		} else if l, ok := a.opts.Log.(fileLog); ok {
+		}
+		if l, ok := a.opts.Log.(fileLog); ok && (err == nil || isShared) {
 			a.background.Go(func() { a.startLease(l) })
 		}
 	}
@@ -317,6 +326,9 @@ func (a *Attachment) Accept(ctx context.Context, server, name, note string) erro
 	a.guard.acceptCount++
 	a.mu.Unlock()
 	a.update()
+	if l, ok := a.opts.Log.(sharedLog); ok {
+		return a.adoptShared(ctx, l, false, nil)
+	}
 	return nil
 }
 

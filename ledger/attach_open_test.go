@@ -14,7 +14,7 @@ import (
 // apply from the first tool on.
 func TestAttachWhileTheLogIsOpened(t *testing.T) {
 	t.Parallel()
-	s, path := changedShelf(t)
+	s, path := changedShelf(t, openFile)
 	opens := make(chan struct{})
 	a := attach(t, configs(s), &ledger.Options{
 		Open: func(context.Context) ledger.Log { <-opens; return open(t, path) }, Policy: interop.HoldChanges, Mount: &interop.MountOptions{},

@@ -73,6 +73,15 @@
 //
 // Any process that may write the file can replace all of it. To notice that, keep a [Head] elsewhere.
 //
+// # The log of a cluster
+//
+// A [Shared] is the log of several machines, in a package cluster. Its records have the same lines, its archives are
+// records too, and a start reads from the newest archive on. It decides which listing of a server is the first: a
+// process enrolls a server only if no other process was faster. Under [interop.HoldChanges], an attachment lists a new
+// server's tools once the log has them. While the cluster cannot be reached, nothing is newly approved: approved tools
+// stay, held tools stay held, and entries wait. A run whose process is gone ends when its lease has expired. If it goes
+// on nevertheless, it is recorded again.
+//
 // # Concurrency
 //
 // Values (Entry, Snapshot, Ledger, Capability) are immutable and may be shared. Do not change their contents. The

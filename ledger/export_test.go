@@ -24,6 +24,12 @@ func Archived(f *File, bytes int64) *File {
 	return f
 }
 
+// ArchivedShared makes a log an archive whenever it has that many bytes.
+func ArchivedShared(l *Shared, bytes int64) *Shared {
+	l.archiveSize = bytes
+	return l
+}
+
 // Carried returns the entries that the present depends on.
 func Carried(entries []Entry) []Entry { return neededEntries(entries) }
 

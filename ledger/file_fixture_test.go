@@ -1,15 +1,18 @@
 package ledger_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/indusagi/indus/cluster/clustertest"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
@@ -55,6 +58,29 @@ func open(t testing.TB, path string) *ledger.File {
 	return f
 }
 
+// opener opens the log of a path.
+type opener func(t testing.TB, path string) ledger.Log
+
+func openFile(t testing.TB, path string) ledger.Log { return open(t, path) }
+
+// eachLog runs a test with a log in a file, and with the log of a cluster. Both have paths.
+func eachLog(t *testing.T, test func(t *testing.T, open opener)) {
+	t.Run("file", func(t *testing.T) { t.Parallel(); test(t, openFile) })
+	t.Run("cluster", func(t *testing.T) {
+		t.Parallel()
+		var mu sync.Mutex
+		clusters := map[string]*clustertest.Memory{}
+		test(t, func(t testing.TB, path string) ledger.Log {
+			mu.Lock()
+			defer mu.Unlock()
+			if clusters[path] == nil {
+				clusters[path] = &clustertest.Memory{}
+			}
+			return ledger.ArchivedShared(openShared(t, clusters[path].Connect()), 1<<20)
+		})
+	})
+}
+
 func appendTo(t testing.TB, f ledger.Log, entries ...ledger.Entry) []ledger.Entry {
 	t.Helper()
 	stored, err := f.Append(t.Context(), entries...)
@@ -83,16 +109,18 @@ func history(t testing.TB, f *ledger.File) []ledger.Entry {
 	return entries
 }
 
-func verify(t testing.TB, f *ledger.File, heads ...ledger.Head) *ledger.Report {
+func verify(t testing.TB, f ledger.Log, heads ...ledger.Head) *ledger.Report {
 	t.Helper()
-	r, err := f.Verify(t.Context(), heads...)
+	r, err := f.(interface {
+		Verify(ctx context.Context, heads ...ledger.Head) (*ledger.Report, error)
+	}).Verify(t.Context(), heads...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-func wantWhole(t testing.TB, f *ledger.File, entries int) {
+func wantWhole(t testing.TB, f ledger.Log, entries int) {
 	t.Helper()
 	if r := verify(t, f); len(r.Damage) > 0 || r.Entries != entries {
 		t.Errorf("%d entries, damage %v; want %d and none", r.Entries, r.Damage, entries)
@@ -129,6 +157,7 @@ func twoRuns(t testing.TB, f ledger.Log) []ledger.Entry {
 	again := a
 	again.Run, again.At = "B", start.Add(3*time.Second)
 	changed := enrolled("A", 5, capability("fs", "read", "Reads any file.", anyObject))
+	changed.Changed = true
 	var stored []ledger.Entry
 	for _, batch := range [][]ledger.Entry{
 		{{Op: ledger.Begin, Run: "A", Config: "c0ffee", At: start, Note: "one"}, a, b},

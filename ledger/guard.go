@@ -17,6 +17,7 @@ type guard struct {
 	// enrolling has the servers that this run enrolled. A server is removed when it lists more to clients that declare
 	// a capability, because that list still belongs to its first listing.
 	enrolling   map[origin]bool
+	shared      sharedApprovals
 	acceptCount int    // calls of Accept
 	polled      uint64 // the number up to which the log was read
 	sumCache    map[string]cachedSum

@@ -54,6 +54,25 @@ func (j *journal) reload(config string) {
 	}
 }
 
+// resume records the run again, with its live tools and the recorded ones that are held.
+func (j *journal) resume(held []Entry) {
+	if !j.begun {
+		return
+	}
+	j.begun = false
+	var again []Entry
+	for _, e := range j.ledger.Snapshot().Live {
+		if e.Run == j.run {
+			again = append(again, e)
+		}
+	}
+	again = append(again, held...)
+	for i := range again {
+		again[i].At = time.Now()
+	}
+	j.commit(again...)
+}
+
 // recordHealth records a change of a server's health, if it is new.
 func (j *journal) recordHealth(e interop.Event) {
 	previous, down := j.health[e.Server]

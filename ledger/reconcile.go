@@ -134,6 +134,8 @@ type reconciliation struct {
 	visible    []toolbox.Descriptor
 	heldByName map[string]toolID
 	heldNames  []string           // the names in heldByName, in order
+	undecided  map[string]bool    // the names of the undecided tools in heldByName
+	waiting    []string           // the servers of undecided tools
 	excluded   map[[2]string]bool // tools that the configuration denies; nil: not read yet
 	retires    []Entry
 	enrolls    []Entry
@@ -142,7 +144,7 @@ type reconciliation struct {
 func newReconciliation(a *Attachment, servers map[string]serverState) *reconciliation {
 	l := &reconciliation{
 		attachment: a, now: time.Now(), servers: servers,
-		heldByName: map[string]toolID{}, live: map[[2]string]Entry{},
+		heldByName: map[string]toolID{}, live: map[[2]string]Entry{}, undecided: map[string]bool{},
 	}
 	for _, e := range a.journal.ledger.Snapshot().Live {
 		l.live[[2]string{e.Server, e.Tool}] = e
@@ -182,7 +184,7 @@ func (l *reconciliation) showKinds(s, all *toolbox.Snapshot) {
 			t := Entry{Config: server.config, Server: d.Server, Tool: d.Tool}.toolID()
 			switch {
 			case isHeld:
-			case !server.policy.Guards() || !l.attachment.guard.approved.isChanged(t, l.attachment.guard.sumOf(&d)):
+			case !server.policy.Guards() || l.attachment.guard.isApproved(t, l.attachment.guard.sumOf(&d)):
 				visible.Tools = append(visible.Tools, d)
 			default:
 				if i := slices.IndexFunc(all.Tools, func(o toolbox.Descriptor) bool { return o.Name == d.Name }); i >= 0 {
@@ -201,9 +203,16 @@ func (l *reconciliation) compare(d *toolbox.Descriptor, note string) (visible bo
 	sum := l.attachment.guard.sumOf(d)
 	changed := l.attachment.guard.isChanged(t, sum, note)
 	isHeld := changed && server.policy.Guards()
-	if isHeld {
+	isUndecided := !changed && server.policy.Guards() && l.attachment.guard.isUndecided(t, sum)
+	if isHeld || isUndecided {
 		l.heldByName[d.Name] = t
 		l.heldNames = append(l.heldNames, d.Name)
+	}
+	if isUndecided {
+		l.undecided[d.Name] = true
+		if !slices.Contains(l.waiting, d.Server) {
+			l.waiting = append(l.waiting, d.Server)
+		}
 	}
 	id := [2]string{d.Server, d.Tool}
 	old, isLive := l.live[id]
@@ -225,7 +234,7 @@ func (l *reconciliation) compare(d *toolbox.Descriptor, note string) (visible bo
 	if !isHeld {
 		delete(l.attachment.guard.recorded, t)
 	}
-	return !isHeld
+	return !isHeld && !isUndecided
 }
 
 // heldNote returns the note for a held or denied tool. It is noteDenied if the tool is denied.
@@ -323,12 +332,17 @@ func (l *reconciliation) isExcluded(server, name string) bool {
 
 // publish makes the visible tools the snapshot, if they are new. The caller holds mu.
 func (a *Attachment) publish(s *toolbox.Snapshot, l *reconciliation) (fresh bool) {
-	same := s == a.fleetSnapshot && maps.Equal(l.heldByName, a.guard.heldByName)
+	if a.guard.shared.cut { // tools/list does not wait for them
+		l.waiting = nil
+	}
+	same := s == a.fleetSnapshot && maps.Equal(l.heldByName, a.guard.heldByName) &&
+		maps.Equal(l.undecided, a.guard.shared.undecided) && slices.Equal(l.waiting, a.guard.shared.waiting)
 	a.fleetSnapshot, a.guard.heldByName = s, l.heldByName
+	a.guard.shared.undecided, a.guard.shared.waiting = l.undecided, l.waiting
 	if !same {
 		a.visible = &toolbox.Snapshot{
 			Version: a.visible.Version + 1, Tools: l.visible, Held: l.heldNames,
-			Pending: s.Pending, Down: s.Down, Owners: s.Owners,
+			Pending: append(slices.Clip(s.Pending), l.waiting...), Down: s.Down, Owners: s.Owners,
 		}
 		l.showKinds(s, a.visible)
 		if len(a.guard.sumCache) > 2*len(s.Tools)*(1+len(s.Kinds))+64 {

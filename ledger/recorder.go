@@ -29,6 +29,8 @@ type recorder struct {
 	stop   context.CancelFunc
 	ctx    context.Context
 	ended  chan struct{}
+	retry  chan struct{}        // gets a value when a waiting batch should be written at once
+	wrote  func([]Entry, error) // is called after each write
 
 	mu      sync.Mutex
 	queue   []Entry
@@ -38,8 +40,11 @@ type recorder struct {
 	changed chan struct{} // closed and replaced at each change
 }
 
-func newRecorder(log Log, logger *slog.Logger) *recorder {
-	r := &recorder{log: log, logger: logger, ended: make(chan struct{}), changed: make(chan struct{})}
+func newRecorder(log Log, logger *slog.Logger, wrote func([]Entry, error)) *recorder {
+	r := &recorder{
+		log: log, logger: logger, wrote: wrote, ended: make(chan struct{}), changed: make(chan struct{}),
+		retry: make(chan struct{}, 1),
+	}
 	r.ctx, r.stop = context.WithCancel(context.Background())
 	if log == nil {
 		close(r.ended)
@@ -89,6 +94,7 @@ func (r *recorder) run() {
 		select {
 		case <-changed:
 		case <-again:
+		case <-r.retry:
 		case <-r.ctx.Done():
 		}
 	}
@@ -115,6 +121,7 @@ func (r *recorder) write(ctx context.Context, batch []Entry) error {
 	if l, ok := r.log.(fileLog); ok {
 		l.mark(batch[0].Run, err == nil)
 	}
+	defer r.wrote(batch, err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.writing = false
@@ -129,6 +136,14 @@ func (r *recorder) write(ctx context.Context, batch []Entry) error {
 	}
 	r.notify()
 	return err
+}
+
+// retryNow writes the waiting entries at once.
+func (r *recorder) retryNow() {
+	select {
+	case r.retry <- struct{}{}:
+	default:
+	}
 }
 
 // flush waits until the queue is empty.

@@ -19,71 +19,76 @@ import (
 // the listed tools with their configuration.
 func TestTheLogTellsTheTruthAtRandom(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	random := rand.New(rand.NewPCG(seed, 0))
-	shelves := []*shelf{newShelf(t, "a", row("echo", "")), newShelf(t, "b", row("echo", "")), newShelf(t, "c", row("echo", ""))}
-	log := open(t, logPath(t))
-	a := attach(t, configs(shelves...), &ledger.Options{Log: ledger.Unsynced(log), Mount: atOnce()})
-	var servers []interop.Server
-	var steps []string
-	apply := func() {
-		servers = nil
-		for _, i := range random.Perm(len(shelves)) {
-			if random.IntN(4) == 0 {
-				continue
-			}
-			s := shelves[i].otherwise(random.IntN(2))
-			s.Tools = []interop.ToolRules{
-				{}, {}, {Deny: []string{"echo"}}, {Allow: []string{"t*"}}, {Rename: map[string]string{"echo": "t0", "t0": "echo"}},
-				{Describe: map[string]string{"echo": "Otherwise."}},
-			}[random.IntN(6)]
-			servers = append(servers, s)
+	eachLog(t, func(t *testing.T, open opener) {
+		seed := rand.Uint64()
+		random := rand.New(rand.NewPCG(seed, 0))
+		shelves := []*shelf{newShelf(t, "a", row("echo", "")), newShelf(t, "b", row("echo", "")), newShelf(t, "c", row("echo", ""))}
+		log := open(t, logPath(t))
+		if f, ok := log.(*ledger.File); ok {
+			ledger.Unsynced(f)
 		}
-		a.Apply(servers)
-	}
-	apply()
-	for range 40 {
-		s := shelves[random.IntN(len(shelves))]
-		switch random.IntN(4) {
-		case 0:
-			steps = append(steps, "fill "+s.id)
-			rows := []string{row("echo", fmt.Sprint(random.IntN(3)))}
-			for i := range random.IntN(4) {
-				rows = append(rows, row(fmt.Sprint("t", i), fmt.Sprint(random.IntN(2))))
-			}
-			s.fill(t, rows...)
-			s.Send("change")
-		case 1:
-			if all := s.Events("start "); len(all) > 0 {
-				steps = append(steps, "kill "+s.id)
-				var pid int
-				if _, err := fmt.Sscanf(all[len(all)-1], "start %d", &pid); err != nil {
-					t.Fatal(err)
+		a := attach(t, configs(shelves...), &ledger.Options{Log: log, Mount: atOnce()})
+		var servers []interop.Server
+		var steps []string
+		apply := func() {
+			servers = nil
+			for _, i := range random.Perm(len(shelves)) {
+				if random.IntN(4) == 0 {
+					continue
 				}
-				p, err := os.FindProcess(pid)
-				if err != nil {
-					t.Fatal(err)
-				}
-				_ = p.Kill() // it may have ended already
+				s := shelves[i].otherwise(random.IntN(2))
+				s.Tools = []interop.ToolRules{
+					{}, {}, {Deny: []string{"echo"}}, {Allow: []string{"t*"}}, {Rename: map[string]string{"echo": "t0", "t0": "echo"}},
+					{Describe: map[string]string{"echo": "Otherwise."}},
+				}[random.IntN(6)]
+				servers = append(servers, s)
 			}
-		default:
-			steps = append(steps, "apply")
-			apply()
+			a.Apply(servers)
 		}
-		if random.IntN(3) > 0 {
-			continue // the next step comes in the middle of this one
+		apply()
+		for range 40 {
+			s := shelves[random.IntN(len(shelves))]
+			switch random.IntN(4) {
+			case 0:
+				steps = append(steps, "fill "+s.id)
+				rows := []string{row("echo", fmt.Sprint(random.IntN(3)))}
+				for i := range random.IntN(4) {
+					rows = append(rows, row(fmt.Sprint("t", i), fmt.Sprint(random.IntN(2))))
+				}
+				s.fill(t, rows...)
+				s.Send("change")
+			case 1:
+				if all := s.Events("start "); len(all) > 0 {
+					steps = append(steps, "kill "+s.id)
+					var pid int
+					if _, err := fmt.Sscanf(all[len(all)-1], "start %d", &pid); err != nil {
+						t.Fatal(err)
+					}
+					p, err := os.FindProcess(pid)
+					if err != nil {
+						t.Fatal(err)
+					}
+					_ = p.Kill() // it may have ended already
+				}
+			default:
+				steps = append(steps, "apply")
+				apply()
+			}
+			if random.IntN(3) > 0 {
+				continue // the next step comes in the middle of this one
+			}
+			quiet(t, a, servers, func() string { return fmt.Sprintf("seed %d: %v", seed, steps) })
+			wantTrue(t, a, log, servers)
+			if t.Failed() {
+				t.Fatalf("seed %d: %v", seed, steps)
+			}
 		}
-		quiet(t, a, servers, func() string { return fmt.Sprintf("seed %d: %v", seed, steps) })
-		wantTrue(t, a, log, servers)
-		if t.Failed() {
-			t.Fatalf("seed %d: %v", seed, steps)
+		a.Close()
+		if run := ledger.Runs(read(t, log))[0]; len(run.Live().Live) > 0 || run.Ended.IsZero() {
+			t.Errorf("after Close %v are live", run.Live().Names())
 		}
-	}
-	a.Close()
-	if run := ledger.Runs(read(t, log))[0]; len(run.Live().Live) > 0 || run.Ended.IsZero() {
-		t.Errorf("after Close %v are live", run.Live().Names())
-	}
-	wantWhole(t, log, len(read(t, log)))
+		wantWhole(t, log, len(read(t, log)))
+	})
 }
 
 // quiet waits until all servers are ready and the enrolled tools are the listed ones.

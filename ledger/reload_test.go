@@ -35,126 +35,133 @@ func (s *shelf) ruled(rules interop.ToolRules) []interop.Server {
 // changes.
 func TestApplyTellsTheStory(t *testing.T) {
 	t.Parallel()
-	fs, web := newShelf(t, "fs", row("echo", ""), row("hang", "")), newShelf(t, "web", row("echo", ""))
-	log := open(t, logPath(t))
-	var mu sync.Mutex
-	var received []string
-	a := attach(t, configs(fs, web), &ledger.Options{Log: log, Mount: &interop.MountOptions{Events: func(e interop.Event) {
+	eachLog(t, func(t *testing.T, open opener) {
+		fs, web := newShelf(t, "fs", row("echo", ""), row("hang", "")), newShelf(t, "web", row("echo", ""))
+		log := open(t, logPath(t))
+		var mu sync.Mutex
+		var received []string
+		a := attach(t, configs(fs, web), &ledger.Options{Log: log, Mount: &interop.MountOptions{Events: func(e interop.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			if e.Server == "fs" && e.Kind != interop.ServerListed { // some servers announce at once that their list has changed
+				received = append(received, string(e.Kind))
+			}
+		}}})
+		inFlight := make(chan string, 1)
+		go func() {
+			out := a.Box.Run(t.Context(), toolbox.Call{Name: "fs__hang", Input: json.RawMessage(`{"key":"k"}`)})
+			inFlight <- out.Text()
+		}()
+		fs.Wait("call hang")
+
+		servers := []interop.Server{fs.otherwise(1), web.config()}
+		a.Apply(servers)
+		if err := a.Fleet.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		isOf := func(s interop.Server) func() bool {
+			return func() bool {
+				live := a.Ledger().Snapshot().Of(s.ID)
+				return len(live) > 0 && !slices.ContainsFunc(live, func(e ledger.Entry) bool { return e.Config != ledger.Fingerprint(s) })
+			}
+		}
+		waitUntil(t, a, "enrolled under its new configuration", isOf(servers[0]))
+		a.Apply(servers) // the same configuration again has no effect
+		fs.Send("release k")
+		if got := <-inFlight; got != "released" {
+			t.Errorf("a call in flight gives %q", got)
+		}
+		if got := echo(t, a, "fs__echo", "hi"); got != "hi" {
+			t.Errorf("a new one gives %q", got)
+		}
+		a.Apply(servers[:1])
+		a.Close()
+		want := []string{
+			"begin", "enroll fs echo", "enroll fs hang", "enroll web echo",
+			"reload", "enroll fs echo", "enroll fs hang",
+			"reload", "retire web echo: removed", "end",
+		}
+		if diff := cmp.Diff(want, recordedWords(t, a, log)); diff != "" {
+			t.Error(diff)
+		}
+		run := ledger.Runs(read(t, log))[0]
+		if run.Config != ledger.Fingerprint(servers[0]) {
+			t.Error("the run's configuration is not the last one")
+		}
+		wantWhole(t, log, len(want))
 		mu.Lock()
 		defer mu.Unlock()
-		if e.Server == "fs" && e.Kind != interop.ServerListed { // some servers announce at once that their list has changed
-			received = append(received, string(e.Kind))
+		if got := fmt.Sprint(received); got != "[added connecting ready removed added connecting ready]" {
+			t.Errorf("the events passed on are %s", got)
 		}
-	}}})
-	inFlight := make(chan string, 1)
-	go func() {
-		out := a.Box.Run(t.Context(), toolbox.Call{Name: "fs__hang", Input: json.RawMessage(`{"key":"k"}`)})
-		inFlight <- out.Text()
-	}()
-	fs.Wait("call hang")
-
-	servers := []interop.Server{fs.otherwise(1), web.config()}
-	a.Apply(servers)
-	if err := a.Fleet.Settle(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	isOf := func(s interop.Server) func() bool {
-		return func() bool {
-			live := a.Ledger().Snapshot().Of(s.ID)
-			return len(live) > 0 && !slices.ContainsFunc(live, func(e ledger.Entry) bool { return e.Config != ledger.Fingerprint(s) })
-		}
-	}
-	waitUntil(t, a, "enrolled under its new configuration", isOf(servers[0]))
-	a.Apply(servers) // the same configuration again has no effect
-	fs.Send("release k")
-	if got := <-inFlight; got != "released" {
-		t.Errorf("a call in flight gives %q", got)
-	}
-	if got := echo(t, a, "fs__echo", "hi"); got != "hi" {
-		t.Errorf("a new one gives %q", got)
-	}
-	a.Apply(servers[:1])
-	a.Close()
-	want := []string{
-		"begin", "enroll fs echo", "enroll fs hang", "enroll web echo",
-		"reload", "enroll fs echo", "enroll fs hang",
-		"reload", "retire web echo: removed", "end",
-	}
-	if diff := cmp.Diff(want, recordedWords(t, a, log)); diff != "" {
-		t.Error(diff)
-	}
-	run := ledger.Runs(read(t, log))[0]
-	if run.Config != ledger.Fingerprint(servers[0]) {
-		t.Error("the run's configuration is not the last one")
-	}
-	wantWhole(t, log, len(want))
-	mu.Lock()
-	defer mu.Unlock()
-	if got := fmt.Sprint(received); got != "[added connecting ready removed added connecting ready]" {
-		t.Errorf("the events passed on are %s", got)
-	}
+	})
 }
 
 // Rules change the names of the tools and which tools are listed. The log has the reason why a tool is gone. A renamed
 // tool stays the same tool.
 func TestRulesTellTheStory(t *testing.T) {
-	fs := newShelf(t, "fs", row("echo", ""), row("read", ""))
-	log := open(t, logPath(t))
-	a := attach(t, configs(fs), &ledger.Options{Log: log})
-	key := a.Ledger().Snapshot().Live[0].Key
-	a.Apply(fs.ruled(interop.ToolRules{Deny: []string{"read"}, Rename: map[string]string{"echo": "say"}}))
-	if got := listed(a) + "; " + strings.Join(a.Names(), " "); got != "fs__say; fs__say" {
-		t.Errorf("there is %s", got)
-	}
-	if got := a.Ledger().Snapshot().Live[0].Key; got != key {
-		t.Errorf("its key was %s and is %s", key, got)
-	}
-	if got := echo(t, a, "fs__say", "hi"); got != "hi" {
-		t.Errorf("it says %q", got)
-	}
-	a.Apply(configs(fs))
-	want := []string{
-		"begin", "enroll fs echo", "enroll fs read",
-		"retire fs read: left out", "enroll fs echo",
-		"enroll fs echo", "enroll fs read",
-	}
-	if diff := cmp.Diff(want, recordedWords(t, a, log)); diff != "" {
-		t.Error(diff)
-	}
-	fs.Wait("start ")
-	if n := len(fs.Events("start ")); n != 1 {
-		t.Errorf("it was started %d times", n)
-	}
+	t.Parallel()
+	eachLog(t, func(t *testing.T, open opener) {
+		fs := newShelf(t, "fs", row("echo", ""), row("read", ""))
+		log := open(t, logPath(t))
+		a := attach(t, configs(fs), &ledger.Options{Log: log})
+		key := a.Ledger().Snapshot().Live[0].Key
+		a.Apply(fs.ruled(interop.ToolRules{Deny: []string{"read"}, Rename: map[string]string{"echo": "say"}}))
+		if got := listed(a) + "; " + strings.Join(a.Names(), " "); got != "fs__say; fs__say" {
+			t.Errorf("there is %s", got)
+		}
+		if got := a.Ledger().Snapshot().Live[0].Key; got != key {
+			t.Errorf("its key was %s and is %s", key, got)
+		}
+		if got := echo(t, a, "fs__say", "hi"); got != "hi" {
+			t.Errorf("it says %q", got)
+		}
+		a.Apply(configs(fs))
+		want := []string{
+			"begin", "enroll fs echo", "enroll fs read",
+			"retire fs read: left out", "enroll fs echo",
+			"enroll fs echo", "enroll fs read",
+		}
+		if diff := cmp.Diff(want, recordedWords(t, a, log)); diff != "" {
+			t.Error(diff)
+		}
+		fs.Wait("start ")
+		if n := len(fs.Events("start ")); n != 1 {
+			t.Errorf("it was started %d times", n)
+		}
+	})
 }
 
 // An approval is for a server's tool by the server's own name. Denying the tool for a while, or renaming it, does not
 // change the approval.
 func TestApprovalsOutliveRules(t *testing.T) {
 	t.Parallel()
-	fs := newShelf(t, "fs", row("echo", "Echoes."))
-	path := logPath(t)
-	run := func(rules interop.ToolRules, want string) {
-		t.Helper()
-		a := attach(t, fs.ruled(rules), &ledger.Options{Log: open(t, path), Policy: interop.HoldChanges})
-		defer a.Close()
-		if got := listed(a); got != want {
-			t.Errorf("with %+v there is %q, want %q", rules, got, want)
+	eachLog(t, func(t *testing.T, open opener) {
+		fs := newShelf(t, "fs", row("echo", "Echoes."))
+		path := logPath(t)
+		run := func(rules interop.ToolRules, want string) {
+			t.Helper()
+			a := attach(t, fs.ruled(rules), &ledger.Options{Log: open(t, path), Policy: interop.HoldChanges})
+			defer a.Close()
+			if got := listed(a); got != want {
+				t.Errorf("with %+v there is %q, want %q", rules, got, want)
+			}
 		}
-	}
-	run(interop.ToolRules{}, "fs__echo")
-	run(interop.ToolRules{Rename: map[string]string{"echo": "say"}}, "fs__say")
-	fs.fill(t, row("echo", "Echoes otherwise."))
-	run(interop.ToolRules{Deny: []string{"*"}}, "")
-	run(interop.ToolRules{Allow: []string{"e*"}}, "") // held
-	run(interop.ToolRules{Rename: map[string]string{"echo": "say"}}, "")
-	changed := ledger.Changed(read(t, open(t, path)))
-	if len(changed) != 1 || changed[0].Tool != "echo" {
-		t.Fatalf("changed are %+v", changed)
-	}
-	if err := ledger.Approve(t.Context(), open(t, path), "me", changed...); err != nil {
-		t.Fatal(err)
-	}
-	run(interop.ToolRules{}, "fs__echo")
+		run(interop.ToolRules{}, "fs__echo")
+		run(interop.ToolRules{Rename: map[string]string{"echo": "say"}}, "fs__say")
+		fs.fill(t, row("echo", "Echoes otherwise."))
+		run(interop.ToolRules{Deny: []string{"*"}}, "")
+		run(interop.ToolRules{Allow: []string{"e*"}}, "") // held
+		run(interop.ToolRules{Rename: map[string]string{"echo": "say"}}, "")
+		changed := ledger.Changed(read(t, open(t, path)))
+		if len(changed) != 1 || changed[0].Tool != "echo" {
+			t.Fatalf("changed are %+v", changed)
+		}
+		if err := ledger.Approve(t.Context(), open(t, path), "me", changed...); err != nil {
+			t.Fatal(err)
+		}
+		run(interop.ToolRules{}, "fs__echo")
+	})
 }
 
 func TestFingerprintAndRules(t *testing.T) {

@@ -41,6 +41,7 @@ func (r *Run) add(e Entry) {
 	switch e.Op {
 	case Begin:
 		r.Config, r.By = e.Config, e.Note
+		r.Ended = time.Time{} // another process took it for gone
 	case Reload:
 		r.Config = e.Config
 	case End:

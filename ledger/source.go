@@ -27,6 +27,7 @@ func (a *Attachment) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 	if err := a.Wait(ctx); err != nil {
 		return nil, err
 	}
+	a.awaitDecision(ctx, c.Name)
 	return a.Fleet.Do(ctx, c)
 }
 
@@ -36,6 +37,10 @@ func (a *Attachment) admit(c toolbox.Call) *toolbox.Result {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.reconcileIfStale()
+	if a.guard.shared.undecided[c.Name] {
+		return toolbox.ErrorResult(c.Name +
+			" is new, and the ledger that replicas share has no approval of it yet: ask again.")
+	}
 	if _, isHeld := a.guard.heldByName[c.Name]; isHeld {
 		return toolbox.ErrorResult(c.Name +
 			" is held back: it is new or changed since its server was approved. A person has to accept it.")
@@ -43,9 +48,9 @@ func (a *Attachment) admit(c toolbox.Call) *toolbox.Result {
 	return nil
 }
 
-// startPolling reads approvals of other processes while a tool is held.
+// startPolling reads approvals of other processes: always if the log is shared, otherwise while a tool is held.
 func (a *Attachment) startPolling() {
-	if a.opts.Log == nil || !a.guard.active {
+	if a.opts.Log == nil || !a.guard.active && !a.guard.shared.active {
 		return
 	}
 	a.pollOnce.Do(func() { a.background.Go(a.pollLoop) })
@@ -65,6 +70,10 @@ func (a *Attachment) pollLoop() {
 }
 
 func (a *Attachment) poll() {
+	if l, ok := a.opts.Log.(sharedLog); ok {
+		a.pollShared(l)
+		return
+	}
 	a.mu.Lock()
 	held, accepts, polled := len(a.guard.recorded), a.guard.acceptCount, a.guard.polled
 	a.mu.Unlock()

@@ -1,0 +1,161 @@
+package ledger
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/indusagi/indus/internal/watch"
+	"github.com/indusagi/indus/interop"
+)
+
+// sharedLog is a log that decides which listing of a server is the first, because several processes may list it at the
+// same time. [Shared] is one.
+type sharedLog interface {
+	fileLog
+	approvals(ctx context.Context, after uint64, current bool) (*approvals, uint64, error)
+	takeEnded(run string) bool
+	mayReap() bool
+}
+
+var _ sharedLog = (*Shared)(nil)
+
+// sharedApprovals is the part of a guard for a shared log. A version that is not changed is undecided until the log has
+// it: the tool is not listed yet.
+type sharedApprovals struct {
+	active    bool // the log is shared
+	decided   approvals
+	revision  uint64          // of decided
+	cut       bool            // the log cannot be written now
+	undecided map[string]bool // listed tools that are undecided, by name
+	waiting   []string        // their servers, unless cut
+}
+
+// share begins with what a shared log has decided, as this process knows it.
+func (g *guard) share(ctx context.Context, l sharedLog) {
+	decided, revision, _ := l.approvals(ctx, 0, false)
+	g.shared.active = true
+	g.adopt("", decided, revision, nil, func(string) bool { return false })
+}
+
+// isApproved reports whether a version may be listed.
+func (g *guard) isApproved(t toolID, sum string) bool {
+	return !g.approved.isChanged(t, sum) && !g.isUndecided(t, sum)
+}
+
+// isUndecided reports whether the shared log does not have a version that is not changed.
+func (g *guard) isUndecided(t toolID, sum string) bool {
+	return g.shared.active && g.shared.decided.sums[t] != sum
+}
+
+// adopt takes the approvals that a shared log has decided, or nil if there are no new ones. written holds entries of
+// this run that were just written. isDenied is as for addApprovals.
+func (g *guard) adopt(run string, decided *approvals, revision uint64, written []Entry, isDenied func(string) bool) {
+	if decided != nil && revision > g.shared.revision {
+		g.shared.decided, g.shared.revision = *decided, revision
+	}
+	now := g.shared.decided
+	for t, sum := range now.sums {
+		if g.approved.sums[t] == sum {
+			continue
+		}
+		if _, isHeld := g.recorded[t]; !isHeld || !isDenied(t.server) {
+			g.approved.sums[t] = sum
+		}
+	}
+	maps.Copy(g.approved.enrolled, now.enrolled)
+	if !now.isEnrolled(origin{}) { // the log could not be read before
+		delete(g.approved.enrolled, origin{})
+	}
+	for _, e := range written {
+		from := origin{e.Server, e.Config}
+		if _, ok := now.sums[e.toolID()]; e.Op == Enroll && !e.Changed && !ok { // another process was faster
+			delete(g.approved.sums, e.toolID())
+			if now.enrolled[from] != run {
+				delete(g.enrolling, from)
+			}
+		}
+	}
+}
+
+// adoptShared takes what a shared log has decided. If current is set, it reads the log before. written holds entries of
+// this run that were just written.
+func (a *Attachment) adoptShared(ctx context.Context, l sharedLog, current bool, written []Entry) error {
+	a.mu.Lock()
+	before := a.guard.shared.revision
+	a.mu.Unlock()
+	decided, revision, err := l.approvals(ctx, before, current)
+	a.mu.Lock()
+	wasCut := a.guard.shared.cut
+	if current || err != nil {
+		a.guard.shared.cut = err != nil
+	}
+	if err == nil {
+		isDenied := func(server string) bool { return a.Policy(server) == interop.DenyChanges }
+		a.guard.adopt(a.Run, decided, revision, written, isDenied)
+	}
+	news := decided != nil || len(written) > 0 || a.guard.shared.cut != wasCut
+	a.mu.Unlock()
+	if news {
+		a.update()
+	}
+	return err
+}
+
+// afterWrite follows each write of the log. Without a shared log it does nothing.
+func (a *Attachment) afterWrite(batch []Entry, err error) {
+	a.mu.Lock()
+	l, ok := a.opts.Log.(sharedLog)
+	if ok {
+		a.guard.shared.cut = err != nil
+	}
+	a.mu.Unlock()
+	switch {
+	case !ok:
+	case err != nil:
+		a.update() // undecided tools are refused now, and no call waits for them
+	default:
+		_ = a.adoptShared(context.Background(), l, false, batch)
+	}
+}
+
+// pollShared takes what other processes have decided. If another process took this run for gone, the run is recorded
+// again.
+func (a *Attachment) pollShared(l sharedLog) {
+	ctx, cancel := context.WithTimeout(context.Background(), a.opts.Poll+time.Second)
+	defer cancel()
+	if a.adoptShared(ctx, l, true, nil) != nil {
+		return
+	}
+	a.journal.recorder.retryNow()
+	if l.mayReap() {
+		if _, err := l.Reap(ctx); err != nil {
+			a.logger.Warn("runs that are over cannot be ended", "err", err)
+		}
+	}
+	if l.takeEnded(a.Run) {
+		a.mu.Lock()
+		a.journal.resume(slices.Collect(maps.Values(a.guard.recorded)))
+		a.mu.Unlock()
+	}
+}
+
+// maxDecision bounds the wait for a decision of a shared log.
+const maxDecision = 5 * time.Second
+
+// awaitDecision waits while the shared log decides about a tool, or about any tool if name is "".
+func (a *Attachment) awaitDecision(ctx context.Context, name string) {
+	if !a.guard.shared.active {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxDecision)
+	defer cancel()
+	watch.Until(ctx, a.Watch, func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.reconcileIfStale()
+		isWaiting := a.guard.shared.undecided[name] || name == "" && len(a.guard.shared.undecided) > 0
+		return !isWaiting || a.guard.shared.cut
+	})
+}

@@ -1,0 +1,400 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/cluster"
+	"github.com/indusagi/indus/internal/watch"
+)
+
+const (
+	sharedName = "ledger"  // of the log, and of the KVs with this prefix
+	archiveKey = "archive" // of the place of the newest archive
+	readLimit  = 100       // records of one read
+	// maxConflicts bounds the attempts of one append. Other writers were faster each time.
+	maxConflicts = 200
+	conflictWait = 20 * time.Millisecond // at most, after a conflict
+	// maxDoubts is the number of kept appends that were stored although they failed.
+	maxDoubts = 64
+)
+
+// Shared is a [Log] in a cluster, which all its processes share. Its records have the lines that a [File] would have. A
+// record is a batch, or an Archive entry. Records are never removed.
+type Shared struct {
+	log         cluster.Log
+	keys        cluster.KV       // where the newest archive is
+	runs        cluster.KV       // runs that go on, also if their process is gone
+	leases      cluster.KV       // runs that go on
+	lease       time.Duration    // of a run
+	now         func() time.Time // of the cluster
+	logger      *slog.Logger
+	archiveSize int64 // archiveAt, or less in tests
+
+	mu       sync.Mutex
+	tail     *scan           // the records after start
+	start    uint64          // the sequence of the record before the newest archive, or 0
+	sequence uint64          // of the last record that was read
+	size     int64           // of the records after start, in bytes
+	warned   int             // number of damages of tail that were logged
+	decided  approvals       // of all entries
+	revision uint64          // of decided
+	ended    map[string]bool // runs of this process that another process ended
+	doubts   []*doubt
+	removed  bool
+	reaped   time.Time // the last time of mayReap
+}
+
+// doubt is an append that failed, and may be stored nevertheless.
+type doubt struct {
+	entries  []Entry // as they were passed to Append
+	sequence uint64  // of its record, if it is stored
+	lines    []byte
+	result   []Entry // of Append
+	isStored bool
+}
+
+var _ Log = (*Shared)(nil)
+
+// OpenShared opens the log of a cluster. lease is the time after which a process that does not answer is gone. It reads
+// the newest archive and the records after it.
+func OpenShared(ctx context.Context, engine cluster.Engine, lease time.Duration, o *FileOptions) (*Shared, error) {
+	l := &Shared{
+		keys: engine.KV(sharedName), runs: engine.KV(sharedName + "-runs"), leases: engine.KV(sharedName + "-leases"),
+		lease: lease, now: engine.Now, logger: slog.New(slog.DiscardHandler), archiveSize: archiveAt,
+		ended: map[string]bool{},
+	}
+	if o != nil && o.Logger != nil {
+		l.logger = o.Logger
+	}
+	var err error
+	if l.log, err = cluster.OpenLog(ctx, engine, sharedName); err == nil {
+		err = l.open(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	return l, nil
+}
+
+// archivePlace is the value of archiveKey, which exists from the first record on.
+type archivePlace struct {
+	After uint64 `json:"after"` // the sequence before the archive
+}
+
+// open reads the log from the newest archive on. If there was a log, and there is none now, it begins a log with a
+// [Reset].
+func (l *Shared) open(ctx context.Context) error {
+	e, err := l.keys.Get(ctx, archiveKey)
+	existed := err == nil
+	if err != nil && !errors.Is(err, cluster.ErrNotFound) {
+		return err
+	}
+	var place archivePlace
+	_ = json.Unmarshal(e.Value, &place) // if it is wrong, the whole log is read
+	l.restart(place.After)
+	if err := l.catchUp(ctx); err != nil {
+		return err
+	}
+	if l.tail.first.Op != Archive && place.After > 0 {
+		l.restart(0)
+		if err := l.catchUp(ctx); err != nil {
+			return err
+		}
+	}
+	if existed && l.sequence == 0 {
+		reset := Entry{Op: Reset, Run: string(NewKey()), Note: noteReset}
+		if _, err := l.Append(ctx, reset); err != nil {
+			return err
+		}
+		l.logger.Warn("the ledger of the cluster was removed: its approvals are not known")
+		l.removed = true
+	}
+	if !existed && l.sequence > 0 || l.start != place.After {
+		l.keep(ctx, e.Revision)
+	}
+	return nil
+}
+
+// keep stores where the newest archive is. If that fails, a later start reads more.
+func (l *Shared) keep(ctx context.Context, revision uint64) {
+	value, err := json.Marshal(archivePlace{l.start})
+	if err == nil {
+		_, err = l.keys.Set(ctx, archiveKey, value, revision, 0)
+	}
+	if err != nil && !errors.Is(err, cluster.ErrConflict) {
+		l.logger.Warn("the next start reads more of the ledger", "err", err)
+	}
+}
+
+// Removed reports whether l found that the log had been removed, and began a new log with a [Reset].
+func (l *Shared) Removed() bool { return l.removed }
+
+// restart prepares to read the records after a sequence.
+func (l *Shared) restart(after uint64) {
+	l.tail, l.start, l.sequence, l.size, l.warned = newScan(), after, after, 0, 0
+	l.decided = newApprovals()
+	l.tail.each = func(r *record, _ []byte) { l.fold(r) }
+	l.tail.eachCarried = func(r *record, _ []byte) { l.decided.add(r.Entry) }
+}
+
+// fold takes the next entry.
+func (l *Shared) fold(r *record) {
+	l.decided.add(r.Entry)
+	l.revision++
+	if _, isOwn := l.ended[r.Run]; isOwn && r.Op == End {
+		l.ended[r.Run] = true
+	}
+}
+
+// catchUp reads the records that other processes have written since. The caller holds mu.
+func (l *Shared) catchUp(ctx context.Context) error {
+	return l.each(ctx, l.sequence, l.add)
+}
+
+// each calls do with all records after a sequence.
+func (l *Shared) each(ctx context.Context, after uint64, do func(cluster.Record)) error {
+	for {
+		records, err := l.log.Read(ctx, after, readLimit)
+		if err != nil || len(records) == 0 {
+			return err
+		}
+		for _, r := range records {
+			do(r)
+			after = r.Sequence
+		}
+	}
+}
+
+// add adds a record to tail.
+func (l *Shared) add(r cluster.Record) {
+	if first, ok := firstEntry(r.Data); ok && first.Op == Archive {
+		l.restart(r.Sequence - 1)
+	}
+	l.sequence = r.Sequence
+	l.size += int64(len(r.Data))
+	readRecord(l.tail, r)
+	for _, d := range l.tail.Damage[l.warned:] {
+		l.logger.Warn("the ledger is damaged", "what", d.String())
+	}
+	l.warned = len(l.tail.Damage)
+	l.doubts = slices.DeleteFunc(l.doubts, func(d *doubt) bool {
+		if d.sequence == r.Sequence {
+			d.isStored = bytes.Equal(d.lines, r.Data)
+		}
+		return d.sequence <= r.Sequence && !d.isStored
+	})
+}
+
+// readRecord passes the lines of a record to a scan, as a file of its own.
+func readRecord(s *scan, r cluster.Record) {
+	s.NextFile(fmt.Sprintf("record %d", r.Sequence))
+	s.ReportTorn(s.read(r.Data), "")
+}
+
+// Append implements [Log]. It leaves out an Enroll that is not marked as changed, although the log has approved another
+// version or has enrolled the server without this tool: another process was faster. So the first listing of a server is
+// one in the whole cluster. If Append fails because the cluster cannot be reached, the entries may be stored. The next
+// Append that begins with the same entries does not store them again.
+func (l *Shared) Append(ctx context.Context, entries ...Entry) ([]Entry, error) {
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for range maxConflicts {
+		stored, err := l.tryAppend(ctx, entries)
+		if !errors.Is(err, cluster.ErrConflict) {
+			if err != nil {
+				return nil, fmt.Errorf("ledger: %w", err)
+			}
+			return stored, nil
+		}
+		if !watch.Sleep(ctx, rand.N(conflictWait)) {
+			return nil, ctx.Err()
+		}
+	}
+	return nil, fmt.Errorf("ledger: %w each time: if its records were removed, start again", cluster.ErrConflict)
+}
+
+// tryAppend appends entries after the last record.
+func (l *Shared) tryAppend(ctx context.Context, entries []Entry) ([]Entry, error) {
+	if err := l.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	stored, rest := l.takeStored(entries)
+	rest = slices.DeleteFunc(slices.Clone(rest), l.isLate)
+	if len(rest) > 0 {
+		batch, lines := l.tail.records(rest)
+		all := slices.Clone(stored)
+		for _, r := range batch {
+			all = append(all, r.Entry)
+		}
+		sequence, err := l.log.Append(ctx, lines, l.sequence)
+		switch {
+		case errors.Is(err, cluster.ErrConflict):
+			return nil, err
+		case err != nil:
+			l.doubts = append(l.doubts, &doubt{
+				entries: slices.Clone(entries), sequence: l.sequence + 1, lines: lines, result: all,
+			})
+			l.doubts = l.doubts[max(0, len(l.doubts)-maxDoubts):]
+			return nil, err
+		}
+		stored = all
+		l.add(cluster.Record{Sequence: sequence, Data: lines})
+		if sequence == 1 {
+			l.keep(ctx, 0)
+		}
+	}
+	l.doubts = slices.DeleteFunc(l.doubts, func(d *doubt) bool { return isPrefix(d.entries, entries) })
+	if l.size >= l.tail.archiveSize(l.archiveSize) {
+		l.archive(ctx)
+	}
+	return stored, nil
+}
+
+// takeStored returns the result of an earlier Append with the first of the entries that was stored although it failed,
+// and the other entries.
+func (l *Shared) takeStored(entries []Entry) (stored, rest []Entry) {
+	known := 0
+	for _, d := range l.doubts {
+		if d.isStored && len(d.entries) >= known && isPrefix(d.entries, entries) {
+			known, stored = len(d.entries), d.result
+		}
+	}
+	return stored, entries[known:]
+}
+
+func isPrefix(a, b []Entry) bool { return len(a) <= len(b) && slices.Equal(a, b[:len(a)]) }
+
+// isLate reports whether an entry takes a version for approved that is not.
+func (l *Shared) isLate(e Entry) bool {
+	if e.Op != Enroll || e.Changed {
+		return false
+	}
+	t := e.toolID()
+	if _, known := l.decided.sums[t]; !known && e.Note == noteDeclared &&
+		l.decided.enrolled[origin{e.Server, e.Config}] == e.Run {
+		return false // it belongs to the first listing
+	}
+	return l.decided.isChanged(t, newRecord(e).Sum)
+}
+
+// archive appends an Archive entry. If that fails, the next attempt is made when the log has grown by as much again.
+func (l *Shared) archive(ctx context.Context) {
+	err := l.tryArchive(ctx)
+	if err != nil && !errors.Is(err, cluster.ErrConflict) { // another process may do it
+		l.tail.grown = l.size
+		l.logger.Warn("the ledger of the cluster gets no archive, and a start reads more", "err", err)
+	}
+}
+
+func (l *Shared) tryArchive(ctx context.Context) error {
+	var text []byte
+	err := l.each(ctx, l.start, func(r cluster.Record) {
+		if r.Sequence <= l.sequence {
+			text = append(text, r.Data...)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	line := l.tail.firstLine(archiveBody(text), fmt.Sprintf("record %d", l.sequence))
+	if len(line) > maxFirst {
+		return fmt.Errorf("it holds %d MiB of tools that are approved or live", len(line)>>20)
+	}
+	sequence, err := l.log.Append(ctx, line, l.sequence)
+	if err != nil {
+		return err
+	}
+	l.add(cluster.Record{Sequence: sequence, Data: line})
+	e, err := l.keys.Get(ctx, archiveKey)
+	if err == nil || errors.Is(err, cluster.ErrNotFound) {
+		l.keep(ctx, e.Revision)
+	}
+	return nil
+}
+
+// Read implements [Log].
+func (l *Shared) Read(ctx context.Context, after uint64) ([]Entry, error) {
+	start, err := l.position(ctx, after)
+	if err != nil || start == nil {
+		return nil, err
+	}
+	return l.read(ctx, *start, after)
+}
+
+// position returns the sequence after which the entries after a number are found, or nil if there are none.
+func (l *Shared) position(ctx context.Context, after uint64) (*uint64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.catchUp(ctx); err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	switch {
+	case after > 0 && after == l.tail.High:
+		return nil, nil
+	case after > 0 && after+1 < l.tail.first.Seq:
+		return new(uint64), nil
+	}
+	return &l.start, nil
+}
+
+// History returns all entries.
+func (l *Shared) History(ctx context.Context) ([]Entry, error) { return l.read(ctx, 0, 0) }
+
+func (l *Shared) read(ctx context.Context, start, after uint64) ([]Entry, error) {
+	entries, _, err := collectEntries(after, func(s *scan) error { return l.scan(ctx, s, start) })
+	return entries, err
+}
+
+// scan reads the records after start.
+func (l *Shared) scan(ctx context.Context, s *scan, start uint64) error {
+	if err := l.each(ctx, start, func(r cluster.Record) { readRecord(s, r) }); err != nil {
+		return fmt.Errorf("ledger: %w", err)
+	}
+	return nil
+}
+
+// Verify reads all records, and reports damage as [File.Verify] does.
+func (l *Shared) Verify(ctx context.Context, heads ...Head) (*Report, error) {
+	return verifyLog(heads, func(s *scan) (string, error) { return "", l.scan(ctx, s, 0) })
+}
+
+// approvals returns what is decided, and its revision. It returns nil if nothing was decided after a revision. If
+// current is set, it reads the log before.
+func (l *Shared) approvals(ctx context.Context, after uint64, current bool) (*approvals, uint64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if current {
+		if err := l.catchUp(ctx); err != nil {
+			return nil, 0, err
+		}
+	}
+	if after == l.revision {
+		return nil, after, nil
+	}
+	return &approvals{maps.Clone(l.decided.sums), maps.Clone(l.decided.enrolled)}, l.revision, nil
+}
+
+// takeEnded reports whether another process ended a run that goes on.
+func (l *Shared) takeEnded(run string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, isOwn := l.ended[run]
+	isEnded := l.ended[run]
+	if isOwn {
+		l.ended[run] = false
+	}
+	return isEnded
+}
