@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/watch"
+	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -157,6 +159,11 @@ func (c *Cluster) Tokens(ctx context.Context, s show.Streams) (*signin.Tokens, e
 		return nil, AsUsage(err)
 	}
 	return tokens, nil
+}
+
+// Ledger opens the ledger of the cluster.
+func (c *Cluster) Ledger(ctx context.Context, logger *slog.Logger) (*ledger.Shared, error) {
+	return ledger.OpenShared(ctx, c.Engine, c.Lease, &ledger.FileOptions{Logger: logger})
 }
 
 // ClusterFlags holds the flags of a command that changes state which processes may share.

@@ -72,6 +72,15 @@ func (f *ConfigFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.Trust, "trust", false, "start the servers of a project's file without approval")
 }
 
+// RepeatPaths returns the flags --mcp for a command that a message suggests.
+func (f *ConfigFlags) RepeatPaths() string {
+	repeat := ""
+	for _, path := range f.Paths {
+		repeat += " --mcp " + show.ShellWord(path)
+	}
+	return repeat
+}
+
 // Read reads the configuration. An error of reading is a usage error.
 func (f *ConfigFlags) Read(ctx context.Context) (*mcpconfig.Config, error) {
 	c, err := mcpconfig.Read(ctx, f.Paths, &mcpconfig.Options{

@@ -82,11 +82,12 @@ func HelpText(cmd *cobra.Command) string {
 		generated += "\n\nFlags:\n  --*"
 	}
 	if !strings.Contains(text, "\n\nExit codes:\n") {
+		hasFlag := func(name string) bool { return cmd.Flags().Lookup(name) != nil }
 		switch {
-		case cmd.Flags().Lookup("mcp") != nil:
-			text += "\n\n" + exitHelp
-		case cmd.Flags().Lookup("ledger") != nil:
+		case hasFlag("ledger") && (hasFlag("wait") || !hasFlag("mcp")):
 			text += "\n\n" + ledgerExitHelp
+		case hasFlag("mcp"):
+			text += "\n\n" + exitHelp
 		}
 	}
 	lines := strings.Split(strings.Replace(text, session, generated+session, 1), "\n")

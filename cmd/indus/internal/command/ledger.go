@@ -47,6 +47,7 @@ const ledgerExitHelp = `Exit codes:
   0    ok
   1    the ledger cannot be read or written
   2    usage: flags, names and files
+  4    the cluster cannot be reached: nothing is recorded
   130  interrupted`
 
 // Path returns the path of the ledger, which need not exist.
@@ -129,36 +130,6 @@ func (f *LedgerFlags) ReportRemoved(file *ledger.File, path string, s show.Strea
 				"mcp accept%s",
 			path, f.Repeat())
 	}
-}
-
-// Read ends the runs of processes that are gone. It returns the ledger, with the entries that its present state needs.
-func (f *LedgerFlags) Read(ctx context.Context) (*ledger.File, []ledger.Entry, error) {
-	file, err := f.openReaped(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	entries, err := file.Read(ctx, 0)
-	return file, entries, err
-}
-
-// History returns all entries of the existing ledger and of its archives.
-func (f *LedgerFlags) History(ctx context.Context) ([]ledger.Entry, error) {
-	file, err := f.openReaped(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return file.History(ctx)
-}
-
-func (f *LedgerFlags) openReaped(ctx context.Context) (*ledger.File, error) {
-	file, _, err := f.Open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := file.Reap(ctx); err != nil && ctx.Err() != nil {
-		return nil, err // other errors do not prevent reading
-	}
-	return file, nil
 }
 
 // Repeat returns the flag --ledger for a command that a message suggests.

@@ -13,7 +13,7 @@ import (
 )
 
 type acceptFlags struct {
-	command.LedgerFlags
+	command.HistoryFlags
 	all    bool
 	asJSON bool
 }
@@ -61,12 +61,17 @@ func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) e
 	if f.all && len(words) > 0 {
 		return command.Usagef("--all and %q exclude each other", words[0])
 	}
-	file, entries, err := f.Read(ctx)
+	h, err := f.OpenReaped(ctx, s)
 	if err != nil {
 		return err
 	}
+	defer h.Close()
+	entries, err := h.Read(ctx, 0)
+	if err != nil {
+		return command.LedgerError(err)
+	}
 	all := describe.ChangedTools(entries)
-	unwritten := f.reportUnwritten(ctx, file, s)
+	unwritten := f.reportUnwritten(ctx, h.File, s)
 	if len(all) == 0 && unwritten != nil {
 		return unwritten
 	}
@@ -92,14 +97,18 @@ func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) e
 	for i := range all {
 		accepted, all[i].Accepted = append(accepted, all[i].Entry), true
 	}
-	if err := ledger.Approve(ctx, file, "by "+describe.Account(), accepted...); err != nil {
-		return err
+	if err := ledger.Approve(ctx, h, "by "+describe.Account(), accepted...); err != nil {
+		return command.LedgerError(err)
 	}
 	return f.print(all, s)
 }
 
-// reportUnwritten reports the live runs that cannot write the ledger. The tools that they hold back are missing there.
+// reportUnwritten reports the live runs that cannot write a file. The tools that they hold back are missing there. A
+// run that cannot write to a cluster cannot be known.
 func (f *acceptFlags) reportUnwritten(ctx context.Context, file *ledger.File, s show.Streams) error {
+	if file == nil {
+		return nil
+	}
 	runs, err := file.Unwritten(ctx)
 	if err != nil || len(runs) == 0 {
 		return err

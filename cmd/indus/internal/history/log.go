@@ -19,7 +19,7 @@ func Commands(s show.Streams) []*cobra.Command {
 }
 
 type logFlags struct {
-	command.LedgerFlags
+	command.HistoryFlags
 	server, since, at string
 	limit             int
 	diff, asJSON      bool
@@ -115,9 +115,14 @@ func (f *logFlags) run(ctx context.Context, args []string, s show.Streams) error
 	if to.Before(from) {
 		return command.Usagef("--diff: %s is before %s: write the earlier time first", args[1], args[0])
 	}
-	entries, err := f.History(ctx)
+	h, err := f.OpenReaped(ctx, s)
 	if err != nil {
 		return err
+	}
+	defer h.Close()
+	entries, err := h.History(ctx)
+	if err != nil {
+		return command.LedgerError(err)
 	}
 	if servers := serversOf(entries); f.server != "" && !slices.Contains(servers, f.server) { // mistyped
 		return command.Usagef("the ledger knows no server %q%s", f.server, command.DidYouMean(f.server, servers))

@@ -12,7 +12,7 @@ import (
 )
 
 type verifyFlags struct {
-	command.LedgerFlags
+	command.HistoryFlags
 	head   string
 	asJSON bool
 }
@@ -44,6 +44,7 @@ Exit codes:
   0    every line is as it was written
   1    some are not, or the ledger cannot be read
   2    usage: flags and files
+  4    the cluster cannot be reached
   130  interrupted`
 
 // verification is the result of verify in the output of --json.
@@ -61,25 +62,26 @@ func (f *verifyFlags) run(ctx context.Context, _ []string, s show.Streams) error
 	if err != nil {
 		return err
 	}
-	file, path, err := f.Open(ctx)
+	h, err := f.Open(ctx, s)
 	if err != nil {
 		return err
 	}
-	entries, err := file.History(ctx)
+	defer h.Close()
+	entries, err := h.History(ctx)
 	if err != nil {
-		return err
+		return command.LedgerError(err)
 	}
-	r, err := file.Verify(ctx, head)
+	r, err := h.Verify(ctx, head)
 	if err != nil {
-		return err
+		return command.LedgerError(err)
 	}
-	v := verification{File: path, Entries: r.Entries, Head: r.Head, Damage: append([]ledger.Damage{}, r.Damage...)}
+	v := verification{File: h.Name, Entries: r.Entries, Head: r.Head, Damage: append([]ledger.Damage{}, r.Damage...)}
 	for _, e := range entries { // an approval alone is not a run
 		if e.Op == ledger.Begin {
 			v.Runs++
 		}
 	}
-	for _, d := range file.Damage() { // a torn line, cut when the file was opened, was never a stored entry
+	for _, d := range h.Damage() { // a torn line, cut when the file was opened, was never a stored entry
 		if d.Kind == ledger.Torn && !slices.Contains(v.Damage, d) {
 			v.Damage = append(v.Damage, d)
 		}

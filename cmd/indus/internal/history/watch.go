@@ -2,11 +2,13 @@ package history
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/ledger"
@@ -19,7 +21,7 @@ const (
 )
 
 type watchFlags struct {
-	command.LedgerFlags
+	command.HistoryFlags
 	once     bool
 	asJSON   bool
 	lastRows []watchRow // rows of the last output
@@ -36,10 +38,10 @@ func newWatch(s show.Streams) *cobra.Command {
 	return cmd
 }
 
-const watchHelp = `Watch all processes of indus on this machine: their servers, the state of each, and the
-number of tools that are live, changed or held back. On a terminal, the display is
-updated as it changes. Otherwise, a line is printed for each server, and then a line for
-each change. It ends on Ctrl-C.
+const watchHelp = `Watch all processes of indus on this machine, or of a cluster: their servers, the state
+of each, and the number of tools that are live, changed or held back. On a terminal, the
+display is updated as it changes. Otherwise, a line is printed for each server, and then
+a line for each change. It ends on Ctrl-C.
 
 A session:
   $ indus mcp watch --once
@@ -62,9 +64,14 @@ type watchRow struct {
 }
 
 func (f *watchFlags) run(ctx context.Context, _ []string, s show.Streams) error {
-	file, entries, err := f.Read(ctx)
+	h, err := f.OpenReaped(ctx, s)
 	if err != nil {
 		return err
+	}
+	defer h.Close()
+	entries, err := h.Read(ctx, 0)
+	if err != nil {
+		return command.LedgerError(err)
 	}
 	canvas := show.CanvasOn(s.Out)
 	if f.once && !f.asJSON {
@@ -85,16 +92,16 @@ func (f *watchFlags) run(ctx context.Context, _ []string, s show.Streams) error 
 		case <-tick.C:
 		}
 		if time.Since(reaped) >= reapTick {
-			_, _ = file.Reap(ctx) // a failed attempt is repeated later
+			_, _ = h.Reap(ctx) // a failed attempt is repeated later
 			reaped = time.Now()
 		}
 		last := uint64(0)
 		if n := len(entries); n > 0 {
 			last = entries[n-1].Seq
 		}
-		news, err := file.Read(ctx, last)
-		if err != nil && ctx.Err() == nil {
-			return err
+		news, err := h.Read(ctx, last)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, cluster.ErrUnavailable) { // which is reported, and ends
+			return command.LedgerError(err)
 		}
 		entries = append(entries, news...)
 	}

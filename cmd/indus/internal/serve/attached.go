@@ -11,6 +11,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 )
@@ -25,6 +26,8 @@ type servedLedger struct {
 	guardSetting string               // the setting that requires changes to be held back, or "" if there is none
 	flags        *command.LedgerFlags
 	s            show.Streams
+	shared       *command.Cluster // has the ledger in place of path; nil: there is none
+	repeat       string           // the flags that select this ledger for other commands
 
 	log ledger.Log // nil if no ledger is kept or it is not open yet
 }
@@ -44,6 +47,15 @@ func (f *serveFlags) findLedger(servers []interop.Server, s show.Streams) (*serv
 	if f.noLedger {
 		return l, nil
 	}
+	if f.shared != nil {
+		if f.LedgerFlags.Flag.Changed {
+			return nil, command.Usagef(
+				"--ledger names a file, and replicas of a cluster share one ledger: leave one of them out")
+		}
+		l.shared, l.repeat = f.shared, f.RepeatPaths()
+		return l, nil
+	}
+	l.repeat = f.Repeat()
 	path, err := f.Path()
 	if err == nil {
 		_, err = command.LedgerExists(path)
@@ -62,7 +74,7 @@ func (f *serveFlags) findLedger(servers []interop.Server, s show.Streams) (*serv
 // reportNoLedger reports why no ledger is kept. If changes must be held back, all tools are held back, because the
 // approvals are unknown.
 func (l *servedLedger) reportNoLedger(err error) {
-	message := "no ledger is kept: " + strings.TrimPrefix(err.Error(), "ledger: ")
+	message := "no ledger is kept: " + ledgerText(err)
 	if l.guardSetting != "" {
 		l.log = unusableLedger{err}
 		message += fmt.Sprintf("; with %s every tool is held back, until indus serve is started again and can read it",
@@ -96,6 +108,9 @@ func (l *servedLedger) options(by string, fleet interop.FleetOptions) *ledger.Op
 
 // open opens the ledger. It returns nil if no ledger is kept.
 func (l *servedLedger) open(ctx context.Context, logger *slog.Logger) ledger.Log {
+	if l.shared != nil {
+		l.log = l.openShared(ctx, logger)
+	}
 	if l.path == "" {
 		return l.log
 	}
@@ -106,28 +121,51 @@ func (l *servedLedger) open(ctx context.Context, logger *slog.Logger) ledger.Log
 		l.reportNoLedger(err)
 	default:
 		l.flags.ReportRemoved(file, l.path, l.s)
-		l.log = &reportingLog{File: file, s: l.s}
+		l.log = &reportingLog{File: file, reports: writeReports{s: l.s}}
 	}
 	return l.log
 }
 
+// ledgerRetry is the pause before the ledger of a cluster is opened again.
+const ledgerRetry = time.Second
+
+// openShared opens the ledger of the cluster. Until it is read, the servers are pending: nothing is known about their
+// tools.
+func (l *servedLedger) openShared(ctx context.Context, logger *slog.Logger) ledger.Log {
+	for isFirst := true; ; isFirst = false {
+		log, err := l.shared.Ledger(ctx, logger)
+		if err == nil {
+			if log.Removed() {
+				l.s.Reportf("the ledger of the cluster was removed, and its approvals with it: no tool is approved; look at the "+
+					"tools, and accept them: indus mcp accept%s", l.repeat)
+			}
+			return &sharedLedger{Shared: log, reports: writeReports{s: l.s}}
+		}
+		if isFirst && ctx.Err() == nil {
+			l.s.Reportf("no server starts before the ledger of the cluster is read: %s", ledgerText(err))
+		}
+		if !watch.Sleep(ctx, ledgerRetry) {
+			return unusableLedger{err}
+		}
+	}
+}
+
+func ledgerText(err error) string { return strings.TrimPrefix(err.Error(), "ledger: ") }
+
 // alarm returns an alarm for changed tools, with the command that accepts them.
 func (l *servedLedger) alarm(a *ledger.Attachment) *alarm {
 	out := &alarm{attached: a, s: l.s, bursts: burstCounts{}}
-	if l.path != "" {
-		out.log, out.acceptCommand = l.log, "indus mcp accept"+l.flags.Repeat()
+	if l.path != "" || l.shared != nil {
+		out.log, out.acceptCommand = l.log, "indus mcp accept"+l.repeat
 	}
 	_, out.silent = l.log.(unusableLedger)
 	return out
 }
 
-// reportingLog is a ledger that reports once when writes fail, and once when they work again.
+// reportingLog is a ledger in a file that reports failed writes.
 type reportingLog struct {
 	*ledger.File
-	s show.Streams
-
-	mu     sync.Mutex
-	failed bool
+	reports writeReports
 }
 
 var _ ledger.Log = (*reportingLog)(nil)
@@ -135,22 +173,46 @@ var _ ledger.Log = (*reportingLog)(nil)
 // Append implements [ledger.Log].
 func (l *reportingLog) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.Entry, error) {
 	written, err := l.File.Append(ctx, entries...)
-	if !errors.Is(err, context.Canceled) {
-		l.report(err)
-	}
+	l.reports.note(err)
 	return written, err
 }
 
-func (l *reportingLog) report(err error) {
-	l.mu.Lock()
-	changed := l.failed != (err != nil)
-	l.failed = err != nil
-	l.mu.Unlock()
+// sharedLedger is the ledger of a cluster that reports failed writes.
+type sharedLedger struct {
+	*ledger.Shared
+	reports writeReports
+}
+
+var _ ledger.Log = (*sharedLedger)(nil)
+
+// Append implements [ledger.Log].
+func (l *sharedLedger) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.Entry, error) {
+	written, err := l.Shared.Append(ctx, entries...)
+	l.reports.note(err)
+	return written, err
+}
+
+// writeReports reports once when writes of the ledger fail, and once when they work again.
+type writeReports struct {
+	s show.Streams
+
+	mu     sync.Mutex
+	failed bool
+}
+
+func (r *writeReports) note(err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	r.mu.Lock()
+	changed := r.failed != (err != nil)
+	r.failed = err != nil
+	r.mu.Unlock()
 	switch {
 	case changed && err != nil:
-		l.s.Reportf("the ledger cannot be written, and serving goes on: %s", strings.TrimPrefix(err.Error(), "ledger: "))
+		r.s.Reportf("the ledger cannot be written, and serving goes on: %s", ledgerText(err))
 	case changed:
-		l.s.Reportf("the ledger can be written again")
+		r.s.Reportf("the ledger can be written again")
 	}
 }
 
