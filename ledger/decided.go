@@ -2,10 +2,12 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
 )
@@ -49,9 +51,11 @@ func (g *guard) isUndecided(t toolID, sum string) bool {
 	return g.shared.active && g.shared.decided.sums[t] != sum
 }
 
-// adopt takes the approvals that a shared log has decided, or nil if there are no new ones. written holds entries of
-// this run that were just written. isDenied is as for addApprovals.
-func (g *guard) adopt(run string, decided *approvals, revision uint64, written []Entry, isDenied func(string) bool) {
+// adopt takes the approvals that a shared log has decided, or nil if there are no new ones. It reports whether an
+// approval changes. written holds entries of this run that were just written. isDenied is as for addApprovals.
+func (g *guard) adopt(
+	run string, decided *approvals, revision uint64, written []Entry, isDenied func(string) bool,
+) (news bool) {
 	if decided != nil && revision > g.shared.revision {
 		g.shared.decided, g.shared.revision = *decided, revision
 	}
@@ -61,7 +65,7 @@ func (g *guard) adopt(run string, decided *approvals, revision uint64, written [
 			continue
 		}
 		if _, isHeld := g.recorded[t]; !isHeld || !isDenied(t.server) {
-			g.approved.sums[t] = sum
+			g.approved.sums[t], news = sum, true
 		}
 	}
 	maps.Copy(g.approved.enrolled, now.enrolled)
@@ -77,6 +81,7 @@ func (g *guard) adopt(run string, decided *approvals, revision uint64, written [
 			}
 		}
 	}
+	return news
 }
 
 // adoptShared takes what a shared log has decided. If current is set, it reads the log before. written holds entries of
@@ -89,13 +94,14 @@ func (a *Attachment) adoptShared(ctx context.Context, l sharedLog, current bool,
 	a.mu.Lock()
 	wasCut := a.guard.shared.cut
 	if current || err != nil {
-		a.guard.shared.cut = err != nil
+		a.guard.shared.cut = err != nil || a.journal.recorder.isFailing()
 	}
-	if err == nil {
+	news := decided != nil || len(written) > 0
+	if err == nil && (news || len(a.guard.recorded) > 0) {
 		isDenied := func(server string) bool { return a.Policy(server) == interop.DenyChanges }
-		a.guard.adopt(a.Run, decided, revision, written, isDenied)
+		news = a.guard.adopt(a.Run, decided, revision, written, isDenied) || news
 	}
-	news := decided != nil || len(written) > 0 || a.guard.shared.cut != wasCut
+	news = news || a.guard.shared.cut != wasCut
 	a.mu.Unlock()
 	if news {
 		a.update()
@@ -130,7 +136,7 @@ func (a *Attachment) pollShared(l sharedLog) {
 	}
 	a.journal.recorder.retryNow()
 	if l.mayReap() {
-		if _, err := l.Reap(ctx); err != nil {
+		if _, err := l.Reap(ctx); err != nil && !errors.Is(err, cluster.ErrUnavailable) {
 			a.logger.Warn("runs that are over cannot be ended", "err", err)
 		}
 	}

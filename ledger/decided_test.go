@@ -47,18 +47,17 @@ func (r *replica) wants(t *testing.T, names string) {
 	waitUntil(t, r.Attachment, "lists "+names, func() bool { return listed(r.Attachment) == names })
 }
 
-// accept accepts the changed tools, as a command does.
+// accept accepts the changed tools, as a command does, once they are recorded.
 func accept(t *testing.T, m *clustertest.Memory, tools ...string) {
 	t.Helper()
 	l := openShared(t, m.Connect())
 	var versions []ledger.Entry
-	for _, e := range ledger.Changed(read(t, l)) {
-		if slices.Contains(tools, e.Tool) {
-			versions = append(versions, e)
+	for late := time.Now().Add(giveUp); len(versions) != len(tools); time.Sleep(5 * time.Millisecond) {
+		changed := ledger.Changed(read(t, l))
+		versions = slices.DeleteFunc(changed, func(e ledger.Entry) bool { return !slices.Contains(tools, e.Tool) })
+		if time.Now().After(late) {
+			t.Fatalf("changed are %+v", changed)
 		}
-	}
-	if len(versions) != len(tools) {
-		t.Fatalf("changed are %+v", ledger.Changed(read(t, l)))
 	}
 	if err := ledger.Approve(t.Context(), l, "me", versions...); err != nil {
 		t.Fatal(err)

@@ -146,6 +146,13 @@ func (r *recorder) retryNow() {
 	}
 }
 
+// isFailing reports whether the last write failed.
+func (r *recorder) isFailing() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err != nil
+}
+
 // flush waits until the queue is empty.
 func (r *recorder) flush(ctx context.Context) error {
 	for {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -109,7 +110,7 @@ func (f *HistoryFlags) Entries(ctx context.Context) ([]ledger.Entry, error) {
 	f.cluster.wait = 0
 	ctx, cancel := context.WithTimeout(ctx, completionWait)
 	defer cancel()
-	h, err := f.Open(ctx, show.Streams{})
+	h, err := f.Open(ctx, show.New(nil, io.Discard, io.Discard))
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/indusagi/indus/cluster/clustertest"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
@@ -38,6 +40,31 @@ func (d *desk) awaitChanges(n int) {
 		case <-seen:
 		case <-d.t.Context().Done():
 			d.t.Fatal(d.t.Context().Err())
+		}
+	}
+}
+
+// In a cluster, a changed tool is on the page of each replica. Once it is accepted on one page it is live at both.
+func TestAChangedToolIsAcceptedInACluster(t *testing.T) {
+	t.Parallel()
+	e := newEcho(&mcp.Tool{Name: "read", Description: "Reads a file."})
+	o := deskOptions{
+		servers: map[string]*mcp.Server{"s": e.Server}, changes: interop.HoldChanges, cluster: &clustertest.Memory{},
+	}
+	both := []*desk{newDesk(t, o), newDesk(t, o)}
+	e.list(&mcp.Tool{Name: "read", Description: "Reads a file and sends it away."})
+	var got changesJSON
+	for _, d := range both {
+		d.awaitChanges(1)
+		if d.show("/changes", &got); !got.Stored || d.call("", "s__read", nil) == "echo " {
+			t.Errorf("%+v", got)
+		}
+	}
+	wants(t, both[0].browse().submit("/changes/accept", "tool", got.Tools[0].Version), "accepted s__read")
+	for _, d := range both {
+		d.awaitChanges(0)
+		for d.call("", "s__read", nil) != "echo " { // until the replica has read the ledger
+			time.Sleep(20 * time.Millisecond)
 		}
 	}
 }

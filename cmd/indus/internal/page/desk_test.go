@@ -16,6 +16,8 @@ import (
 
 	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/cluster"
+	"github.com/indusagi/indus/cluster/clustertest"
 	"github.com/indusagi/indus/cmd/indus/internal/page"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
@@ -59,10 +61,25 @@ type deskOptions struct {
 	issuers    []string               // that the metadata for clients name
 	changes    interop.ChangePolicy
 	audit      bool
-	sealed     bool // the page has no ledger
-	catalog    bool // clients see the tools of the catalog
-	claims     bool // the header X-Principal is the caller
+	sealed     bool                // the page has no ledger
+	cluster    *clustertest.Memory // has the ledger; nil: a file has it
+	catalog    bool                // clients see the tools of the catalog
+	claims     bool                // the header X-Principal is the caller
 	config     *mcpconfig.Config
+}
+
+// recordedLog is a ledger with its past.
+type recordedLog interface {
+	ledger.Log
+	History(ctx context.Context) ([]ledger.Entry, error)
+}
+
+// openLedger opens the ledger of a desk.
+func (d *desk) openLedger(m *clustertest.Memory) (recordedLog, error) {
+	if m != nil {
+		return ledger.OpenShared(d.t.Context(), m.Connect(), cluster.MinLease, nil)
+	}
+	return ledger.OpenFile(d.t.Context(), filepath.Join(d.dir, "ledger.jsonl"), nil)
 }
 
 // desk is a running gateway with its page, and with the people who use it.
@@ -74,7 +91,7 @@ type desk struct {
 	control gateway.Control
 	site    *page.Site
 	keys    *identity.Keys
-	log     *ledger.File
+	log     recordedLog
 	tokens  *signin.Tokens
 
 	onPolicy      watch.List
@@ -113,7 +130,7 @@ func newDesk(t *testing.T, o deskOptions) *desk {
 		}
 		t.Cleanup(func() { _ = d.control.Audit.Close() })
 	}
-	if d.log, err = ledger.OpenFile(t.Context(), filepath.Join(d.dir, "ledger.jsonl"), nil); err != nil {
+	if d.log, err = d.openLedger(o.cluster); err != nil {
 		t.Fatal(err)
 	}
 	s := show.New(strings.NewReader(""), io.Discard, io.Discard)
