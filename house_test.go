@@ -60,7 +60,7 @@ var roomBudget = map[string]int{
 	"interop":   12560,
 	"ledger":    4950,
 	"mcpconfig": 11050,
-	"oauth":     4360,
+	"oauth":     4380,
 	"operation": 2700,
 	"policy":    3830,
 	"replica":   960,

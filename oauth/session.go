@@ -16,6 +16,8 @@ const (
 	renewTime = time.Minute
 	// signInTime bounds a sign-in, in which a person may have to find a password.
 	signInTime = 10 * time.Minute
+	// saveTime is how long callers wait until a grant is stored.
+	saveTime = 3 * time.Second
 )
 
 // ErrNoOAuth means that a server has no metadata of OAuth. It needs no sign-in, or requires a key in a header.
@@ -44,6 +46,16 @@ type flight struct {
 	waiters int
 	grant   *grant
 	err     error
+	slow    chan struct{} // closed if the grant is not stored within saveTime
+}
+
+func (f *flight) isSlow() bool {
+	select {
+	case <-f.slow:
+		return true
+	default:
+		return false
+	}
 }
 
 // need is the requirement of a request that its token does not meet.
@@ -141,12 +153,23 @@ func (c *Client) readStored(ctx context.Context, key Key) ([]byte, error) {
 	return b, store.Delete(ctx, shared)
 }
 
-// save stores a grant before it is used.
+// errNotStored is returned to callers while a grant cannot be stored. The grant is used once it is stored.
+var errNotStored = &storeError{errors.New("a renewed sign-in cannot be stored now: ask again")}
+
+// save stores a grant before it is used. The callers do not wait longer than saveTime for it.
 func (s *session) save(ctx context.Context, g *grant) error {
 	b, err := g.encode()
 	if err != nil {
 		return err
 	}
+	slow := time.AfterFunc(saveTime, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if f := s.flight; f != nil && !f.isSlow() {
+			close(f.slow)
+		}
+	})
+	defer slow.Stop()
 	if err := s.client.put(ctx, s.key, b); err != nil {
 		return err
 	}
@@ -163,6 +186,9 @@ func (s *session) obtain(ctx context.Context, n need) (*grant, error) {
 		}
 		select {
 		case <-f.done:
+		case <-f.slow:
+			s.leave(f)
+			return nil, errNotStored
 		case <-ctx.Done():
 			s.leave(f)
 			return nil, ctx.Err()
@@ -184,7 +210,7 @@ func (s *session) join(ctx context.Context, n need) (f *flight, started bool) {
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(s.client.ctx, cancel)
-	f = &flight{need: n, done: make(chan struct{}), cancel: cancel, waiters: 1}
+	f = &flight{need: n, done: make(chan struct{}), slow: make(chan struct{}), cancel: cancel, waiters: 1}
 	if !s.client.spawn(func() {
 		f.grant, f.err = s.runFlight(ctx, n)
 		stop()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -101,6 +102,51 @@ func TestSignInsOfACluster(t *testing.T) {
 	c.whoami(0, "indus mcp login w")
 	c.whoami(1, "indus mcp login w")
 	checkSealed(t, c.nats.Store, guarded.known())
+}
+
+// NATS ends in the middle of a renewal. The callers at both replicas are answered within seconds, and the new token is
+// stored when NATS is back.
+func TestNATSEndsDuringARenewal(t *testing.T) {
+	t.Parallel()
+	guarded := newGuarded(t, authserver.Options{Opaque: true})
+	c := &clustered{t: t, nats: natsserver.Start(t)}
+	c.env = []string{"INDUS_STORE_KEY=" + strings.Repeat("ab", 32), "BROWSER=browser", "BROWSER_USER=alice"}
+	c.configure(guarded.url, "none", "permit(principal, action, resource);")
+	for i := range c.dirs {
+		c.start(i, "indus mcp login w")
+	}
+	c.must(0, "mcp", "login", "w")
+	c.whoami(0, "alice")
+	c.whoami(1, "alice")
+	kill := sync.OnceFunc(c.nats.Kill)
+	guarded.mu.Lock()
+	guarded.refuses = func(grant string, _ http.ResponseWriter) bool {
+		if grant == "refresh_token" {
+			kill()
+		}
+		return false
+	}
+	guarded.mu.Unlock()
+	guarded.as.Expire(t, "alice")
+	var all sync.WaitGroup
+	began := time.Now()
+	for i := range 10 {
+		all.Go(func() {
+			if got := c.send(i%2, "", "tools/call", "w__whoami", `"name":"w__whoami","arguments":{},`+meta); !strings.Contains(got, "ask again") {
+				t.Errorf("replica %d answers %s", i%2, got)
+			}
+		})
+	}
+	all.Wait()
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("the callers wait %v", took)
+	}
+	c.nats.Run()
+	c.whoami(0, "alice")
+	c.whoami(1, "alice")
+	if n := guarded.as.Counts(t); n["refresh_token"] != 1 || n["refresh_token: invalid_grant"] > 0 || n["revoked"] > 0 {
+		t.Errorf("%v, want 1 renewal", n)
+	}
 }
 
 // checkSealed checks that files below a directory have the store of sign-ins, and none of the secrets.
