@@ -115,6 +115,7 @@ func (e *Engine) Subscribe(topic string, handle func([]byte)) (func(), error) {
 		err = e.conn.FlushTimeout(stepWait) // the server knows it before the next message
 	}
 	if err != nil {
+		_ = s.Unsubscribe()
 		return nil, fault(err)
 	}
 	return func() {

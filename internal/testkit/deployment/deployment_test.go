@@ -36,7 +36,9 @@ const deploy = "../../../deploy"
 const everything = `
 files: indus-files
 state: indus-state
-config: {servers: {docs: {url: "https://mcp.example.com/mcp"}}}
+config: {servers: {docs: {url: "https://mcp.example.com/mcp"}}, cluster: {credsFile: /etc/indus/files/nats.creds}}
+cluster: nats://a:4222,nats://b:4222
+storeKey: indus-store
 autoscaling: {enabled: true}
 metrics: {enabled: true}
 route: {enabled: true, gateway: public, gatewayNamespace: infra, hostnames: [mcp.example.com]}
@@ -151,6 +153,16 @@ func TestChart(t *testing.T) {
 			t.Error("the configuration is no JSON")
 		}
 		knowsFlags(t, c.Args)
+		finds := map[string]string{"{}": "--peer=dns+srv:_peer._tcp.tools-peers.team.svc", everything: "--cluster=nats://a:4222,nats://b:4222"}
+		if !slices.Contains(c.Args, finds[text]) {
+			t.Errorf("replicas do not find each other: %q", c.Args)
+		}
+		hasKey := slices.ContainsFunc(c.Env, func(e core.EnvVar) bool {
+			return e.Name == "INDUS_STORE_KEY" && e.ValueFrom.SecretKeyRef.Name == "indus-store"
+		})
+		if hasKey != (text == everything) {
+			t.Errorf("the key of sign-ins: %+v", c.Env)
+		}
 	}
 }
 
@@ -215,13 +227,58 @@ func TestCompose(t *testing.T) {
 			t.Errorf("%s: %+v", name, s)
 		}
 		knowsFlags(t, s.Command)
+		for _, flag := range []string{"--cluster=nats://nats:4222", fmt.Sprintf("--replica=%s=%[1]s-peer:7333", name)} {
+			if !slices.Contains(s.Command, flag) {
+				t.Errorf("%s: %q, without %s", name, s.Command, flag)
+			}
+		}
+		if state := s.Networks["state"]; state == nil || !slices.Contains(state.Aliases, name+"-peer") {
+			t.Errorf("%s: other replicas do not find it: %+v", name, s.Networks)
+		}
+	}
+	state, err := project.GetService("nats")
+	if err != nil || slices.Collect(maps.Keys(state.Networks))[0] != "state" || len(state.Networks) > 1 || len(state.Ports) > 0 {
+		t.Errorf("%v: others than the replicas reach NATS: %+v", err, state)
+	}
+	if balancer, err := project.GetService("balancer"); err != nil || balancer.Networks["state"] != nil {
+		t.Errorf("%v: HAProxy reaches NATS", err)
 	}
 	for _, s := range project.Services {
 		for _, v := range s.Volumes {
+			if v.Type == "volume" {
+				continue
+			}
 			if _, err := os.Stat(v.Source); err != nil && filepath.Base(v.Source) != "keys" {
 				t.Errorf("%s: %v", s.Name, err)
 			}
 		}
+	}
+}
+
+// TestNATS starts NATS with its configuration, at another address.
+func TestNATS(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "nats")
+	build := exec.Command("go", "build", "-o", program, ".")
+	build.Dir = "../natsserver/program"
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(filepath.Join(deploy, "nats.conf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{"0.0.0.0:4222": "127.0.0.1:-1", "0.0.0.0:8222": "127.0.0.1:-1", "/data": t.TempDir()} {
+		if !strings.Contains(string(text), from) {
+			t.Errorf("%s is not in nats.conf", from)
+		}
+		text = []byte(strings.ReplaceAll(string(text), from, to))
+	}
+	config := filepath.Join(t.TempDir(), "nats.conf")
+	if err := os.WriteFile(config, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(program, config).Output(); err != nil || !strings.HasPrefix(string(out), "nats://") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
