@@ -26,7 +26,7 @@ SDKS := -gcflags=github.com/anthropics/...=-l -gcflags=github.com/openai/...=-l
 # A program with the race detector sleeps for a second before it exits, and so does each package's test.
 export GORACE := atexit_sleep_ms=0
 
-.PHONY: all build test providers deployment chaos check format vet staticcheck templates race platforms conformance fuzz bench compare soak release release-check peers clean
+.PHONY: all build test providers deployment chaos registry check format vet staticcheck templates race platforms conformance fuzz bench compare soak release release-check peers clean
 
 all: build
 
@@ -43,7 +43,7 @@ test: peers
 	$(GO) test $(RACE) -vet=off -timeout 15m ./...
 	$(GO) test -vet=off ./policy ./schema ./schema/validate
 	$(GO) test -vet=off -run ControlAllocates ./gateway
-	$(MAKE) providers deployment chaos
+	$(MAKE) providers deployment chaos registry
 	cd tools/packages && $(GO) vet . && $(GO) test -vet=off .
 
 providers:
@@ -59,6 +59,10 @@ deployment:
 # Its schedule of faults is short. A long one: go test -run Chaos . -args -for 10m -seed 7
 chaos:
 	cd internal/testkit/chaos && $(GO) vet $(RACE) . && $(GO) test $(RACE) -vet=off .
+
+# The official registry's server takes 25 s of CPU to compile, once.
+registry:
+	cd internal/testkit/mcpregistry && $(GO) vet ./... && $(GO) test -vet=off ./...
 
 # TESTED=1 says that make test has just passed: it tests with the race detector. Then, as in CI, an input that fuzzing finds is
 # printed and refuses nothing, because it is random and seldom in what has changed. The inputs in the tree are tests like others.
