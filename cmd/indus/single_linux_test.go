@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/testkit/natsserver"
+	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -145,6 +146,9 @@ func TestASingleServerRunsOnce(t *testing.T) {
 	if other := c.process(1, "write"); other != first {
 		t.Fatalf("the replicas reach the processes %s and %s", first, other)
 	}
+	if out, err := c.run(0, "mcp", "call", "w__write", "text="); err == nil || !strings.Contains(out, "use it through indus serve") {
+		t.Errorf("a command starts it too: %v: %s", err, out)
+	}
 	c.process(0, "grow") // the change reaches both replicas
 	for i := range c.served {
 		c.process(i, "more")
@@ -193,5 +197,33 @@ func TestASingleServerRunsOnce(t *testing.T) {
 	if last := ended[len(ended)-1]; last.pid != fourth || !slices.Contains(c.lives(), last) {
 		t.Errorf("calls were refused while %s ran", last.pid)
 	}
+	if n := c.overlap(); n > 2*time.Second { // the lease
+		t.Errorf("two processes ran for %v", n)
+	}
 	t.Logf("%d processes, of which two ran for %v", len(c.lives()), c.overlap())
+}
+
+// A legacy server from npm has one process too. At both replicas, progress arrives before the result.
+func TestASingleServerFromNPM(t *testing.T) {
+	t.Parallel()
+	c := &clustered{t: t, nats: natsserver.Start(t)}
+	name, args := peers.Everything(t, "stdio")
+	c.configure(map[string]any{"command": name, "args": args, "single": true}, "none", "permit(principal, action, resource);")
+	for i := range c.dirs {
+		c.start(i, "w: ready")
+	}
+	runs := 0
+	for i, p := range c.served {
+		const tool = "w__trigger-long-running-operation"
+		got := c.send(i, "", "tools/call", tool, fmt.Sprintf(`"name":%q,"arguments":{"duration":0.1,"steps":2},%s`, tool,
+			strings.Replace(meta, "{", `{"progressToken":"mine",`, 1)))
+		first, rest, _ := strings.Cut(got, `"progressToken":"mine"`)
+		if !strings.Contains(first, "notifications/progress") || !strings.Contains(rest, "Duration: 0.1 seconds") {
+			t.Errorf("replica %d answers %s", i, got)
+		}
+		runs += strings.Count(p.err.String(), "w: runs at this replica")
+	}
+	if runs != 1 {
+		t.Errorf("%d replicas ran it", runs)
+	}
 }

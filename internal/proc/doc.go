@@ -36,6 +36,8 @@
 // replaces it at once. If it is stopped, it is replaced within ten seconds. Without /bin/sh, children
 // run without a watcher; [Process.Watched] reports this.
 //
+// KillAfter makes the watcher kill a child at a given time, even if our own process is stopped then.
+//
 // # Limits
 //
 // A descendant is out of reach if it leaves the group (with a terminal: the session) and drops the

@@ -5,6 +5,7 @@ package proc
 import (
 	"os"
 	"syscall"
+	"time"
 )
 
 type signal int
@@ -46,6 +47,9 @@ type watcher struct{}
 
 var processWatcher watcher
 
-func (watcher) add(string)             {}
-func (watcher) remove(string)          {}
+func (watcher) add(string)    {}
+func (watcher) remove(string) {}
+
+func (watcher) arm(string, string, time.Duration) {}
+
 func (watcher) isWatching(string) bool { return false }

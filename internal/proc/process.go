@@ -33,6 +33,8 @@ const (
 	// execWait is how long a process may seem to be executing a program, which takes well under a millisecond.
 	// During that time its environment cannot be read.
 	execWait = 2 * time.Second
+	// timerUnit is the accuracy of KillAfter.
+	timerUnit = 10 * time.Millisecond
 )
 
 // A Process is a running child and the group that it leads. It holds open files until Close is called, even if the
@@ -62,6 +64,7 @@ type Process struct {
 	killing, closing sync.Once
 
 	mu           sync.Mutex
+	timed        bool      // KillAfter was called
 	ended        bool      // the leader's number may be reused: send no signals
 	terminatedAt time.Time // time of the only SIGTERM
 }
@@ -152,7 +155,11 @@ func (p *Process) supervise(collect func()) {
 	p.killMembers(alone)
 	p.mu.Lock()
 	p.ended = true
+	timed := p.timed
 	p.mu.Unlock()
+	if timed {
+		processWatcher.arm(p.session, p.mark, 0)
+	}
 	processWatcher.remove(p.session)
 	processWatcher.remove(p.mark)
 	p.state, p.err = p.leader.reap()
@@ -280,6 +287,18 @@ func (p *Process) Close() {
 func (p *Process) Kill() {
 	p.killing.Do(func() { close(p.killed) })
 	p.signal(sigKill)
+}
+
+// KillAfter makes the watcher kill the child and its descendants after d, also while our own process is stopped.
+// Another call before that time replaces d, which is at least 10 ms. Without /bin/sh it has no effect.
+func (p *Process) KillAfter(d time.Duration) {
+	p.mu.Lock()
+	ended := p.ended
+	p.timed = true
+	p.mu.Unlock()
+	if !ended {
+		processWatcher.arm(p.session, p.mark, max(d, timerUnit))
+	}
 }
 
 // finish waits for the end of a terminated child, and kills it after the grace.

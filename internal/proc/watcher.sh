@@ -1,22 +1,12 @@
 # Ends what a program that has died leaves running. While the program lives, it
-# sends "+ID" and "-ID", and "?", which is answered. When the pipe ends the
+# sends "+ID" and "-ID", and "?", which is answered. "=SECONDS PID:START MARK" ends a
+# child after that time unless the line comes again; 0 is never. When the pipe ends the
 # program is dead, and each of its children has executed: until then a child
 # holds the pipe too. An ID is PID:START of the leader of a group, which may lead a
 # session too, or a mark. $1 is the start time of the program, "" where there is no
 # /proc of Linux.
 since=$1
 trap '' HUP INT QUIT TERM TSTP PIPE
-live=' '
-while read -r line; do
-	id=${line#?}
-	case $line in
-	'?') echo ;;
-	+*[!0-9A-Z:]* | -*[!0-9A-Z:]*) ;;
-	+?*) live="$live$id " ;;
-	-?*) case $live in *" $id "*) live="${live%% $id *} ${live#* $id }" ;; esac ;;
-	esac
-done
-if [ "$live" = ' ' ]; then exit; fi
 
 # look reads what a process is: its state, group, session and start time.
 look() {
@@ -58,6 +48,42 @@ signal() {
 	fi
 	return $left
 }
+
+# arm kills a group and what carries its mark after a time, unless it is called again before. It
+# compares the start time, because another program may have the number of the group by then.
+arm() {
+	pid=${2%%:*}
+	eval "timer=\${timer_$pid:-}"
+	if [ "$timer" ]; then
+		kill -s KILL "$timer"
+		wait "$timer" # or it stays a zombie
+	fi
+	eval "timer_$pid="
+	if [ "$1" = 0 ]; then return; fi
+	(
+		sleep "$1"
+		start=''
+		if [ "$since" ]; then look "$pid"; fi
+		if [ "$pid:$start" = "$2" ]; then kill -s KILL -- "-$pid"; fi
+		live=" $2 $3 "
+		signal KILL
+	) >/dev/null &
+	eval "timer_$pid=$!"
+}
+
+live=' '
+while read -r line; do
+	id=${line#?}
+	case $line in
+	'?') echo ;;
+	=*[!0-9A-Z:.\ ]*) ;;
+	=?*) arm $id ;;
+	+*[!0-9A-Z:]* | -*[!0-9A-Z:]*) ;;
+	+?*) live="$live$id " ;;
+	-?*) case $live in *" $id "*) live="${live%% $id *} ${live#* $id }" ;; esac ;;
+	esac
+done
+if [ "$live" = ' ' ]; then exit; fi
 
 # The second look also finds what had just executed and had no environment yet.
 signal TERM

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/indusagi/indus/internal/proc"
 )
@@ -172,4 +173,25 @@ func TestWatcherScript(t *testing.T) {
 			})
 		}
 	}
+}
+
+// The watcher kills a process and its descendants at the time that was set last, without our help.
+func TestKillAfter(t *testing.T) {
+	p := start(t, patient(sh(`trap '' TERM; set -m; (trap '' TERM; exec sleep 1000) & echo $!; cat; exec sleep 1000`)))
+	pids := numbers(t, line(p))
+	p.KillAfter(time.Millisecond)
+	p.KillAfter(time.Hour)
+	other := start(t, sh("cat"))
+	other.KillAfter(10 * time.Millisecond)
+	waitDone(t, other)
+	if !alive(p.Pid()) {
+		t.Error("it was killed at the time that was set first")
+	}
+	p.KillAfter(10 * time.Millisecond)
+	waitDone(t, p)
+	waitGone(t, append(pids, p.Pid())...)
+	if got := fmt.Sprint(p.Err()); got != "signal: killed" {
+		t.Error(got)
+	}
+	p.KillAfter(time.Millisecond) // it has ended
 }

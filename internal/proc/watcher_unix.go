@@ -5,6 +5,7 @@ package proc
 import (
 	_ "embed"
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"syscall"
@@ -58,6 +59,17 @@ func (w *watcher) add(id string) {
 	if w.shell != nil && !w.monitored {
 		w.monitored = true
 		go w.monitor(w.answers)
+	}
+}
+
+// arm makes the watcher kill a process after d, unless it is called again before. Zero disarms it.
+func (w *watcher) arm(session, mark string, d time.Duration) {
+	line := fmt.Sprintf("=%g %s %s", d.Round(timerUnit).Seconds(), session, mark)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.send(line) != nil {
+		w.restart()
+		_ = w.send(line)
 	}
 }
 

@@ -19,11 +19,21 @@ var errLeaseOver = errors.New("the lease for running it here is over: another re
 // isOver reports whether a lease is over. No lease is never over.
 func isOver(l Lease) bool { return l != nil && l.Left() == 0 }
 
-// killAtEnd kills the process when its lease is over.
+// killAtEnd kills the process when its lease is over. If this program is stopped then, its watcher kills the process.
 func (f *stdio) killAtEnd() {
-	select {
-	case <-f.opts.Lease.Done():
-		f.p.Kill()
-	case <-f.p.Done():
+	for left := f.opts.Lease.Left(); left > 0; left = f.opts.Lease.Left() {
+		f.p.KillAfter(left)
+		select {
+		case <-time.After(max(left/leaseChecks, minLeaseCheck)):
+		case <-f.opts.Lease.Done():
+		case <-f.p.Done():
+			return
+		}
 	}
+	f.p.Kill()
 }
+
+const (
+	leaseChecks   = 4 // the end is set again after a quarter of the time that is left
+	minLeaseCheck = 50 * time.Millisecond
+)

@@ -322,7 +322,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		rules.options.ApproveAt = cmp.Or(front.initial.URL, clients.local) + "/approvals"
 	}
 	memory := interop.NewMemory(int64(f.memory) << 20)
-	f.singles = &singles{shared: f.shared, s: s, options: gateway.Options{
+	f.singles = &singles{shared: f.shared, s: s, idle: f.idle, options: gateway.Options{
 		Host: host.Options{Logger: logger, Memory: memory}, Drain: zeroAsNone(f.drain),
 	}}
 	one, peers, err := f.openReplica(s)

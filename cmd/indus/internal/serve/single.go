@@ -38,6 +38,7 @@ type singles struct {
 	replica *replica.Replica
 	holders *cluster.Holders
 	options gateway.Options // Logger, Memory and Drain
+	idle    time.Duration   // the default of servers
 	s       show.Streams
 	running sync.WaitGroup
 
@@ -129,6 +130,7 @@ func (o *singles) apply(servers []interop.Server) {
 
 // compete takes the lease of a server whenever it is free, and runs the server.
 func (o *singles) compete(ctx context.Context, p *post) {
+	reported := ""
 	for ctx.Err() == nil {
 		if holder, changed := o.holders.Of(p.server.ID); holder != "" {
 			select {
@@ -139,12 +141,17 @@ func (o *singles) compete(ctx context.Context, p *post) {
 		}
 		lease, err := cluster.Acquire(ctx, o.shared.KV(singlesName), p.server.ID, o.replica.Name(), o.shared.Lease, nil)
 		if err != nil {
+			expected := errors.Is(err, cluster.ErrConflict) || errors.Is(err, cluster.ErrUnavailable)
+			if text := err.Error(); !expected && ctx.Err() == nil && text != reported {
+				reported = text
+				o.s.Reportf("%s: cannot run at this replica: %s", p.server.ID, text)
+			}
 			watch.Sleep(ctx, singleRetry)
 			continue
 		}
 		o.run(ctx, p, lease)
 		if err := lease.Release(context.WithoutCancel(ctx)); err != nil {
-			o.s.Reportf("%s: no other replica runs it before the lease ends: %v", show.Clean(p.server.ID), err)
+			o.s.Reportf("%s: no other replica runs it before the lease ends: %v", p.server.ID, err)
 		}
 	}
 }
@@ -155,11 +162,11 @@ func (o *singles) run(ctx context.Context, p *post, lease *cluster.Lease) {
 	defer g.Close()
 	handler := g.Handler()
 	p.handler.Store(&handler)
-	o.s.Reportf("%s: runs at this replica", show.Clean(p.server.ID))
+	o.s.Reportf("%s: runs at this replica", p.server.ID)
 	select {
 	case <-lease.Done():
 		p.handler.Store(nil)
-		o.s.Reportf("%s: ended at this replica, which could not renew the lease", show.Clean(p.server.ID))
+		o.s.Reportf("%s: ended at this replica, which could not renew the lease", p.server.ID)
 	case <-ctx.Done():
 		p.handler.Store(nil)
 		_ = g.Stop() // which calls were given up is reported by the gateway of the clients
@@ -180,7 +187,7 @@ func (o *singles) gatewayOptions(s interop.Server, lease *cluster.Lease) *gatewa
 	out.Host.ListWait = cmp.Or(max(0, s.Timeouts.Connect), singleListWait)
 	out.Host.MaxParked, out.Host.MaxClientParked = math.MaxInt32, math.MaxInt32
 	out.Ledger = &ledger.Options{Mount: &interop.MountOptions{Wait: -1, FleetOptions: interop.FleetOptions{
-		Logger: out.Host.Logger, Lanes: -1, MaxCalls: -1, // another lane would be another process
+		Logger: out.Host.Logger, Idle: o.idle, MaxCalls: -1, Lanes: -1, // another lane would be another process
 		Endpoint: func(interop.Server) *interop.EndpointOptions { return &interop.EndpointOptions{Lease: lease} },
 	}}}
 	return &out
