@@ -30,9 +30,7 @@ func describeItem(i *approval.Item, columns int) string {
 	d.line("title", i.Title)
 	d.line("does", i.Description)
 	d.line("caller", describe.Caller(i.Principal))
-	if i.Client != "" {
-		d.line("client", i.Client+", as it names itself")
-	}
+	d.line("client", describe.Client(i.Client))
 	d.line("view", describe.View(i.View))
 	d.line("decides", describe.Deciders[i.Way])
 	d.line("rule", i.Rule)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -229,6 +230,15 @@ func NoServer(c *mcpconfig.Config, id string, wanted func(interop.Server) bool) 
 		return r.Server.ID
 	})
 	return Usagef("no server %q is configured%s", id, cmp.Or(DidYouMean(id, active), "; indus mcp ls shows them all"))
+}
+
+// WorkingDirectory returns the directory for tools and approvals. Links are resolved, so that a directory has one name.
+func WorkingDirectory() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
 }
 
 // ClientNames returns the names of the known clients, in alphabetical order.

@@ -16,6 +16,14 @@ func Time(t time.Time) string { return t.Local().Format(show.TimeFormat) }
 // Caller returns the name of a caller.
 func Caller(principal string) string { return cmp.Or(principal, "local") }
 
+// Client returns the name of a client, which is only a claim. It is "" if the client has none.
+func Client(name string) string {
+	if name == "" {
+		return ""
+	}
+	return name + ", as it names itself"
+}
+
 // View returns the name of a view.
 func View(view string) string { return cmp.Or(view, "all servers") }
 

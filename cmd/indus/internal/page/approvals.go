@@ -194,14 +194,6 @@ func waitingCalls(n int) string {
 // callOf returns the title of a call.
 func callOf(i *approval.Item) string { return show.Escaped(i.Tool) + " of " + show.Escaped(i.Server) }
 
-// claimOf returns the name of a client, which is only a claim.
-func claimOf(i *approval.Item) string {
-	if i.Client == "" {
-		return ""
-	}
-	return i.Client + ", as it names itself"
-}
-
 // escapedLines returns a text of several lines, with all invisible and control characters as escapes.
 func escapedLines(text string) string {
 	lines := strings.Split(text, "\n")

@@ -474,7 +474,7 @@ func approvalFacts(i *approval.Item) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = fact("Client", claimOf(i)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = fact("Client", describe.Client(i.Client)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/a-h/templ"
 	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/gateway"
 )
@@ -82,23 +83,15 @@ func (l *callList) selects(row *callRow) bool {
 
 func callRowOf(r *audit.Record) callRow {
 	row := callRow{
-		At: r.At, Caller: callerName(r.Principal), Client: show.Clean(r.Client + " " + r.ClientVersion), View: r.View,
-		Server: r.Server, Name: show.Clean(r.Tool), Method: show.Clean(r.Method), Era: r.Era, Outcome: r.Outcome,
-		Reason: show.Clean(r.Reason), Approval: r.Approval, DurationMS: milliseconds(r.Duration), BytesIn: r.BytesIn,
-		BytesOut: r.BytesOut, Tokens: gateway.Tokens(r),
+		At: r.At, Caller: show.Clean(describe.Caller(r.Principal)), Client: show.Clean(r.Client + " " + r.ClientVersion),
+		View: r.View, Server: r.Server, Name: show.Clean(r.Tool), Method: show.Clean(r.Method), Era: r.Era,
+		Outcome: r.Outcome, Reason: show.Clean(r.Reason), Approval: r.Approval, DurationMS: milliseconds(r.Duration),
+		BytesIn: r.BytesIn, BytesOut: r.BytesOut, Tokens: gateway.Tokens(r),
 	}
 	if row.Name == "" {
 		row.Name = show.Clean(r.Target)
 	}
 	return row
-}
-
-// callerName returns the name of a principal for people. The empty principal is the local user.
-func callerName(principal string) string {
-	if principal == "" {
-		return "local"
-	}
-	return show.Clean(principal)
 }
 
 func cancelCall(v *visit) (string, error) {

@@ -61,7 +61,7 @@ func (p *connectPage) HTML(v *visit) templ.Component { return connectShown(v, p)
 func readConnect(v *visit, client, view, token string) (*connectPage, error) {
 	s := v.site
 	p := &connectPage{
-		Address: cmp.Or(s.PublicURL, s.Address) + "/mcp", Views: viewNames(s.Config()), View: view, Client: client,
+		Address: s.mcpURL(), Views: viewNames(s.Config()), View: view, Client: client,
 		Keys: s.acceptedKeys() != nil,
 	}
 	if view != "" && !slices.Contains(p.Views, view) {

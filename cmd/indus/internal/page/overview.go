@@ -47,10 +47,7 @@ func (o *overview) HTML(*visit) templ.Component { return overviewPage(o) }
 
 func readOverview(v *visit) (content, error) {
 	s := v.site
-	o := &overview{Address: s.Address + "/mcp"}
-	if s.PublicURL != "" {
-		o.Address = s.PublicURL + "/mcp"
-	}
+	o := &overview{Address: s.mcpURL()}
 	attached := s.Gateway.Attached()
 	for _, st := range attached.Status() {
 		o.Servers.All++

@@ -96,6 +96,9 @@ func New(o Options) *Site {
 	return s
 }
 
+// mcpURL returns the URL at which clients connect.
+func (s *Site) mcpURL() string { return cmp.Or(s.PublicURL, s.Address) + "/mcp" }
+
 // Close ends the open streams and sessions, and removes the file by which "indus page" finds the page. Calls of tools
 // go on until the gateway is drained.
 func (s *Site) Close() {

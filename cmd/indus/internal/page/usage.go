@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/a-h/templ"
+	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/gateway"
 )
@@ -52,7 +53,7 @@ func readUsage(v *visit) usage {
 	for i := range callers {
 		addUsage(&u.Total, &callers[i])
 		if !callers[i].Other {
-			callers[i].Name = callerName(callers[i].Name)
+			callers[i].Name = show.Clean(describe.Caller(callers[i].Name))
 		}
 	}
 	tools, _ := a.Usage(gateway.UsageOfTools)

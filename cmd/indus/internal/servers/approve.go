@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -395,10 +393,7 @@ func toolsHere() ([]mcpconfig.ApprovedTool, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.Getwd()
-	if err == nil {
-		dir, err = filepath.EvalSymlinks(dir)
-	}
+	dir, err := command.WorkingDirectory()
 	if err != nil {
 		return nil, err
 	}

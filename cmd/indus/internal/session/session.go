@@ -2,11 +2,10 @@ package session
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"sync"
 
 	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/ledger"
@@ -61,7 +60,7 @@ func openSession(
 // start starts the parts in order. Values that may be mistyped come first, and the briefing last, because it names all
 // parts.
 func (x *session) start(ctx context.Context, onEvent func(agent.Event)) (err error) {
-	if x.dir, err = workingDirectory(); err != nil {
+	if x.dir, err = command.WorkingDirectory(); err != nil {
 		return err
 	}
 	if x.target, err = x.flags.target(""); err != nil {
@@ -137,15 +136,6 @@ func (x *session) reportCatalogue() {
 			"the servers' tools are too many to be shown at once (see --tool-budget): search, schema, call and batch find " +
 				"and run them")
 	}
-}
-
-// workingDirectory returns the directory for tools and approvals. Links are resolved, so that a directory has one name.
-func workingDirectory() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(dir)
 }
 
 // prompt runs one turn. News about servers precede the text.
