@@ -33,3 +33,13 @@ func TestHarmfulCharactersOfJSONAreEscaped(t *testing.T) {
 		}
 	}
 }
+
+func TestCount(t *testing.T) {
+	for want, got := range map[string]string{
+		"1 entry": show.Count(1, "entry"), "2 entries": show.Count(2, "entry"), "0 keys": show.Count(0, "key"),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
