@@ -25,7 +25,7 @@ func TestTheLedgerOfACluster(t *testing.T) {
 	at := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return c.writer.Server }, nil))
 	t.Cleanup(at.Close)
 	for _, group := range []*clustered{c, third} {
-		group.configure(at.URL, "none", `permit(principal, action, resource);`)
+		group.configure(map[string]any{"url": at.URL}, "none", `permit(principal, action, resource);`)
 		for i := range group.flags {
 			group.flags[i] = append(group.flags[i], "--changes", "hold")
 		}

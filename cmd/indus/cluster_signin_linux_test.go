@@ -111,7 +111,7 @@ func TestNATSEndsDuringARenewal(t *testing.T) {
 	guarded := newGuarded(t, authserver.Options{Opaque: true})
 	c := &clustered{t: t, nats: natsserver.Start(t)}
 	c.env = []string{"INDUS_STORE_KEY=" + strings.Repeat("ab", 32), "BROWSER=browser", "BROWSER_USER=alice"}
-	c.configure(guarded.url, "none", "permit(principal, action, resource);")
+	c.configure(map[string]any{"url": guarded.url}, "none", "permit(principal, action, resource);")
 	for i := range c.dirs {
 		c.start(i, "indus mcp login w")
 	}
