@@ -226,4 +226,7 @@ func TestASingleServerFromNPM(t *testing.T) {
 	if runs != 1 {
 		t.Errorf("%d replicas ran it", runs)
 	}
+	alone := launch(t, projectCommand(c.dirs[0], "serve", "--mcp", "servers.json", "--addr", "127.0.0.1:0"))
+	alone.waitFor(&alone.err, "start indus serve with --replica NAME")
+	alone.ends(2)
 }
