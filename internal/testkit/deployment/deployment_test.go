@@ -227,14 +227,16 @@ func TestCompose(t *testing.T) {
 			t.Errorf("%s: %+v", name, s)
 		}
 		knowsFlags(t, s.Command)
-		for _, flag := range []string{"--cluster=nats://nats:4222", fmt.Sprintf("--replica=%s=%[1]s-peer:7333", name)} {
-			if !slices.Contains(s.Command, flag) {
-				t.Errorf("%s: %q, without %s", name, s.Command, flag)
-			}
+		if flag := fmt.Sprintf("--replica=%s=%[1]s-peer:7333", name); !slices.Contains(s.Command, flag) {
+			t.Errorf("%s: %q, without %s", name, s.Command, flag)
 		}
 		if state := s.Networks["state"]; state == nil || !slices.Contains(state.Aliases, name+"-peer") {
 			t.Errorf("%s: other replicas do not find it: %+v", name, s.Networks)
 		}
+	}
+	config, err := os.ReadFile(filepath.Join(deploy, "servers.json"))
+	if err != nil || !strings.Contains(string(config), `"cluster": {"nats": "nats://nats:4222"`) {
+		t.Errorf("%v: the replicas have no cluster: %s", err, config)
 	}
 	state, err := project.GetService("nats")
 	if err != nil || slices.Collect(maps.Keys(state.Networks))[0] != "state" || len(state.Networks) > 1 || len(state.Ports) > 0 {
