@@ -12,7 +12,7 @@ import (
 	"github.com/indusagi/indus/cluster"
 )
 
-// load is clients that use an engine until the context ends.
+// load is clients that use an engine until the context ends, or until there are enough steps.
 type load struct {
 	*history
 	seed uint64
@@ -22,6 +22,7 @@ type load struct {
 	ttl time.Duration
 	// records limits the log: its check compares all of them.
 	records int
+	steps   int // 0: no limit
 }
 
 // keys are the keys that the clients use. The last one expires.
@@ -31,11 +32,17 @@ var keys = []string{"a", "b", "expires"}
 func (l *load) kv(ctx context.Context, client int, kv cluster.KV) {
 	r := rand.New(rand.NewPCG(l.seed, uint64(client)))
 	known := map[string]cluster.Entry{}
-	for n := 0; ctx.Err() == nil; n++ {
+	for n := 0; ctx.Err() == nil && !l.isEnough(); n++ {
 		key := keys[r.IntN(len(keys))]
 		err := l.keyStep(ctx, client, kv, known, key, fmt.Sprintf("%d.%d", client, n), r.IntN(10))
 		l.rest(ctx, r, err)
 	}
+}
+
+func (l *load) isEnough() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.steps > 0 && len(l.history.steps) >= l.steps
 }
 
 // keyStep does one step with a key. known has the entries that the client knows, which may be old.
@@ -86,7 +93,7 @@ func (l *load) keyStep(
 func (l *load) log(ctx context.Context, client int, log cluster.Log) {
 	r := rand.New(rand.NewPCG(l.seed, uint64(client)))
 	var known []string
-	for n := 0; ctx.Err() == nil && len(known) < l.records; n++ {
+	for n := 0; ctx.Err() == nil && !l.isEnough() && len(known) < l.records; n++ {
 		s := step{kind: read, key: "log"}
 		if r.IntN(3) > 0 {
 			s.kind, s.before, s.value = add, strings.Join(known, ""), fmt.Sprintf("%d.%d ", client, n)

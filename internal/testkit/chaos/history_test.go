@@ -166,8 +166,8 @@ func (h *history) check(r rules) error {
 	return nil
 }
 
-// relevant returns the steps that limit the order. A step without an outcome whose value no client saw may as well not
-// have been done. There are many during faults, and each doubles the search.
+// relevant returns the steps that limit the order. If no conflict has to be explained, a step without an outcome whose
+// value no client saw may as well not have been done. There are many during faults, and each doubles the search.
 func (r rules) relevant(steps []porcupine.Operation) []porcupine.Operation {
 	seen := map[string]bool{}
 	for _, o := range steps {
@@ -187,7 +187,7 @@ func (r rules) relevant(steps []porcupine.Operation) []porcupine.Operation {
 		case s.outcome == conflicted:
 			return r.anyConflict
 		default:
-			return s.outcome == unknown && s.kind != remove && !seen[strings.TrimSpace(s.value)]
+			return r.anyConflict && s.outcome == unknown && s.kind != remove && !seen[strings.TrimSpace(s.value)]
 		}
 	})
 }

@@ -18,8 +18,7 @@ const clients = 6
 func memoryLoad(t *testing.T, seed uint64, upTo clustertest.Fault, defect string) *history {
 	t.Helper()
 	var m clustertest.Memory
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
+	ctx := t.Context()
 	kvs, logs := make([]cluster.KV, clients), make([]cluster.Log, clients)
 	for i := range clients {
 		c, r := m.Connect(), rand.New(rand.NewPCG(seed, 100+uint64(i)))
@@ -35,7 +34,8 @@ func memoryLoad(t *testing.T, seed uint64, upTo clustertest.Fault, defect string
 			return max(clustertest.None, clustertest.Fault(r.IntN(20))+upTo-19)
 		})
 	}
-	l := &load{history: &history{}, seed: seed, pause: time.Millisecond, ttl: 5 * time.Millisecond, records: 60}
+	l := &load{history: &history{}, seed: seed, pause: time.Millisecond, ttl: 5 * time.Millisecond, records: 60,
+		steps: 1500}
 	l.run(ctx, kvs, logs)
 	return l.history
 }

@@ -139,7 +139,7 @@ func (w *world) attack(t *testing.T) {
 	r := rand.New(rand.NewPCG(*seed, 0))
 	for end := time.Now().Add(*length); ; {
 		for _, n := range r.Perm(len(faults)) {
-			f, server, pause := faults[n], r.IntN(len(w.Servers)), time.Duration(2+r.IntN(6))*time.Second
+			f, server, pause := faults[n], r.IntN(len(w.Servers)), time.Duration(1+r.IntN(6))*time.Second
 			began := time.Now()
 			heal := f.begin(w, server)
 			time.Sleep(pause)

@@ -48,7 +48,7 @@ func StartCore(tb testing.TB, config ...string) *Server {
 // Cluster is servers that replicate.
 type Cluster struct {
 	Servers []*Server
-	routes  map[[2]int]*Link // from the first server to the second one; nil without links
+	routes  map[[2]int]*Link // from the first server to the second one; none in StartCluster
 }
 
 // StartCluster starts n servers that replicate.
