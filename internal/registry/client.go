@@ -69,7 +69,7 @@ func sameOrigin(next, first *url.URL) bool {
 	return next.Scheme == first.Scheme && next.Host == first.Host
 }
 
-// parseAddress returns an https address without a user. If local is true, http is allowed for this machine.
+// parseAddress returns an https address without a user. If local is true, this machine is allowed, also with http.
 func parseAddress(address string, local bool) (*url.URL, error) {
 	u, err := url.Parse(address)
 	switch {
@@ -77,6 +77,8 @@ func parseAddress(address string, local bool) (*url.URL, error) {
 		return nil, errors.New("the address cannot be read")
 	case u.Host == "" || u.User != nil || u.Opaque != "":
 		return nil, errors.New("the address must name a host, and no user")
+	case !local && isOwn(u.Hostname()):
+		return nil, errors.New("the address is on this machine or its link")
 	case u.Scheme == "https" || local && u.Scheme == "http" && isLoopback(u.Hostname()):
 		return u, nil
 	}
@@ -86,6 +88,14 @@ func parseAddress(address string, local bool) (*url.URL, error) {
 func isLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// isOwn reports whether a host is this machine, or is reached without a router, such as the metadata of a cloud.
+func isOwn(host string) bool {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") ||
+		err == nil && (ip.IsLoopback() || ip.IsUnspecified() || ip.IsLinkLocalUnicast())
 }
 
 // String returns the address of the registry.

@@ -79,7 +79,8 @@ const (
 )
 
 var (
-	entryName = text.Pattern(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
+	// No part of a name is a path (..) or an option.
+	entryName = text.Pattern(`^[a-zA-Z0-9][a-zA-Z0-9.-]*/[a-zA-Z0-9][a-zA-Z0-9._-]*$`)
 	// plainVersion has no space and no range operator at its beginning.
 	plainVersion = text.Pattern(`^[0-9A-Za-z][0-9A-Za-z.+!_-]*$`)
 )

@@ -323,6 +323,8 @@ func (b *builder) value(key string, in Input, prefixed bool) (string, bool) {
 		return "${" + b.secretName(key, prefixed) + "}", true
 	case in.Required && in.Default != "":
 		return b.ownText(in.Default), true
+	case in.Required && key == "":
+		b.fail("a required argument has neither a value nor a name (valueHint)")
 	case in.Required:
 		b.missing = append(b.missing, Needed{key, in})
 	}
@@ -332,7 +334,7 @@ func (b *builder) value(key string, in Input, prefixed bool) (string, bool) {
 // choose reports whether a given value is one of the choices.
 func (b *builder) choose(key, given string, choices []string) bool {
 	if len(choices) > 0 && !slices.Contains(choices, given) && text.VariableIndex(given) == len(given) {
-		b.fail("%s must be one of %s", key, strings.Join(choices, ", "))
+		b.fail("%s must be one of %s", key, text.Clip(strings.Join(choices, ", "), maxName))
 	}
 	return true
 }
@@ -351,6 +353,10 @@ func (b *builder) fill(in Input) (filled string, complete bool) {
 	var own [][2]int // the parts that are not the entry's
 	rest := in.Value
 	for rest != "" {
+		if len(rest) > maxText || len(filled) > maxText {
+			b.fail("its value %q has more than %d bytes", text.Clip(in.Value, maxName), maxText)
+			return "", false
+		}
 		before, name, after := nextPlaceholder(rest, in.Variables)
 		filled, rest = filled+b.ownText(before), after
 		if name == "" {

@@ -131,12 +131,16 @@ func TestHostileEntriesHaveNoRow(t *testing.T) {
 		npm(`"packageArguments":[{"type":"positional","value":"a\u0000b"}]`),
 		npm(`"packageArguments":[{"type":"positional","value":"a\u202eb"}]`),
 		npm(`"packageArguments":[{"type":"positional","value":"` + strings.Repeat("a", 5000) + `"}]`),
-		npm(`"packageArguments":[{"type":"other","value":"a"}]`),
+		npm(`"packageArguments":[{"type":"other","value":"a"}]`), npm(`"packageArguments":[{"type":"positional","isRequired":true}]`),
+		npm(`"packageArguments":[{"type":"positional","value":"` + strings.Repeat("{x}", 1000) + `","variables":{"x":{"default":"` +
+			strings.Repeat("a", 4000) + `"}}}]`),
+		npm(`"packageArguments":[{"type":"positional","value":"` + strings.Repeat("{x}", 300_000) + `","variables":{"x":{}}}]`),
 		`"packages":[{"registryType":"oci","identifier":"u/s:1","runtimeArguments":[{"type":"named","name":"--network","value":"host"}]}]`,
 		`"packages":[{"registryType":"oci","identifier":"u/s:1","runtimeArguments":[{"type":"named","name":"-v","value":"/:/host"}]}]`,
 		`"packages":[{"registryType":"oci","identifier":"u/s:1","runtimeArguments":[{"type":"named","name":"-e","value":"DOCKER_HOST=tcp://evil.example"}]}]`,
 		`"packages":[{"registryType":"oci","identifier":"u/s:1","registryBaseUrl":"https://--x"}]`,
-		remote("http://example.com/mcp"), remote("http://127.0.0.1:1/mcp"), remote("https://user:pw@example.com/mcp"), remote("file:///etc/passwd"),
+		remote("http://example.com/mcp"), remote("http://127.0.0.1:1/mcp"), remote("https://127.0.0.1/mcp"), remote("https://LocalHost./mcp"), remote("https://[::ffff:127.0.0.1]/"),
+		remote("https://0.0.0.0/"), remote("https://169.254.169.254/latest"), remote("https://a.localhost/"), remote("https://user:pw@example.com/mcp"), remote("file:///etc/passwd"),
 		remote("https://${cmd:id}.example.com"), remote("https:"), remote("javascript:alert(1)"), remote("https://example.com/\x1b[2J"), remote(""),
 		`"remotes":[{"type":"ws","url":"https://example.com"}]`,
 		`"remotes":[{"type":"sse","url":"{u}","variables":{"u":{"default":"http://169.254.169.254/"}}}]`,
@@ -213,11 +217,12 @@ func TestHostileAnswers(t *testing.T) {
 		}
 	}
 	answer = `{"servers":[null,5,{},{"server":null},{"server":{"name":"a/b/c","version":"1"}},{"server":{"name":"a/b\u001b","version":"1"}},
+		{"server":{"name":"a/..","version":"1"}},{"server":{"name":"-a/b","version":"1"}},{"server":{"name":"a/-b","version":"1"}},
 		{"server":{"name":"a/b","version":"^1"}},{"server":{"name":"a/b","version":"1","packages":{}}},
 		{"server":{"name":"a/ok","version":"1"}},
 		{"server":{"name":"a/gone","version":"1"},"_meta":{"io.modelcontextprotocol.registry/official":{"status":"deleted"}}}]}`
 	found, err := c.Search(t.Context(), registry.Query{})
-	if err != nil || found.Invalid != 8 || len(found.Entries) != 1 || found.Entries[0].Name != "a/ok" {
+	if err != nil || found.Invalid != 11 || len(found.Entries) != 1 || found.Entries[0].Name != "a/ok" {
 		t.Errorf("%v %+v", err, found)
 	}
 	for _, test := range []struct{ version, answer, want string }{

@@ -109,7 +109,7 @@ func (f *findFlags) run(ctx context.Context, words []string, s show.Streams) err
 			})
 		}
 		if found.Invalid > 0 {
-			s.Reportf("%s: left out %s that are not valid", r, show.Count(found.Invalid, "entry"))
+			s.Reportf("%s: entries left out because they are not valid: %d", r, found.Invalid)
 		}
 		if last = found.Cursor; last != "" && !f.asJSON {
 			s.Reportf("%s has more: add --registry %s --cursor %s", r, show.ShellWord(r.String()),

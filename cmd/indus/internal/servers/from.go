@@ -169,7 +169,7 @@ func (p *plan) askValues(ctx context.Context, missing *registry.MissingError, va
 			question += " (" + show.Summary(show.Clean(n.Description)) + ")"
 		}
 		if len(n.Choices) > 0 {
-			question += " [" + show.Clean(strings.Join(n.Choices, ", ")) + "]"
+			question += " [" + show.Summary(show.Clean(strings.Join(n.Choices, ", "))) + "]"
 		}
 		answer, err := p.streams.Ask(ctx, question+": ", p.answers)
 		if err != nil {
