@@ -69,7 +69,7 @@ func callOf(arguments string) approval.Item {
 
 func (d *desk) require(i approval.Item) (approval.Item, approval.Outcome) {
 	d.t.Helper()
-	item, outcome, err := d.Require(d.t.Context(), i)
+	item, outcome, err := d.Require(d.t.Context(), i, nil)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -286,7 +286,7 @@ func TestWhoMayDecide(t *testing.T) {
 	}
 	call := callOf("{}")
 	call.Way = "anyone"
-	if _, _, err := d.Require(t.Context(), call); err == nil {
+	if _, _, err := d.Require(t.Context(), call, nil); err == nil {
 		t.Error("an unknown way waits")
 	}
 }
@@ -297,7 +297,7 @@ func TestLimits(t *testing.T) {
 	of := func(principal string, n int) (approval.Item, error) {
 		call := callOf(fmt.Sprint(n))
 		call.Principal = principal
-		item, _, err := d.Require(t.Context(), call)
+		item, _, err := d.Require(t.Context(), call, nil)
 		return item, err
 	}
 	var first approval.Item
@@ -341,6 +341,39 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// The texts of an item may be expensive. They are asked for once, and not if the item cannot be stored.
+func TestAnItemIsDescribedWhenItIsStored(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, approval.Options{Max: 1})
+	described := 0
+	require := func(arguments string) (approval.Item, approval.Outcome, error) {
+		return d.Require(t.Context(), callOf(arguments), func(i *approval.Item) {
+			described++
+			i.Changed = fmt.Sprint("change ", described)
+		})
+	}
+	first, _, err := require("1")
+	if err != nil || first.Changed != "change 1" {
+		t.Errorf("%+v, %v", first, err)
+	}
+	if again, _, err := require("1"); err != nil || again.ID != first.ID || again.Changed != "change 1" {
+		t.Errorf("%+v, %v", again, err)
+	}
+	if _, _, err := require("2"); err == nil {
+		t.Error("a second item is open")
+	}
+	d.decide(first.ID, allowed)
+	if used, outcome, err := require("1"); err != nil || outcome != approval.Granted || used.Changed != "change 1" {
+		t.Errorf("%+v, %v, %v", used, outcome, err)
+	}
+	if described != 1 {
+		t.Errorf("the item was described %d times", described)
+	}
+	if next, _, err := require("1"); err != nil || next.ID == first.ID || next.Changed != "change 2" {
+		t.Errorf("%+v, %v", next, err)
+	}
+}
+
 // By default, 100 items of one caller may be open.
 func TestDefaultLimitOfACaller(t *testing.T) {
 	t.Parallel()
@@ -348,7 +381,7 @@ func TestDefaultLimitOfACaller(t *testing.T) {
 	ask := func(principal string, n int) error {
 		call := callOf(fmt.Sprint(n))
 		call.Principal = principal
-		_, _, err := d.Require(t.Context(), call)
+		_, _, err := d.Require(t.Context(), call, nil)
 		return err
 	}
 	for n := range 150 {
@@ -380,7 +413,7 @@ func TestOneOfManyGetsTheGrant(t *testing.T) {
 		var all sync.WaitGroup
 		for n := range 16 {
 			all.Go(func() {
-				got, outcome, err := books[n%len(books)].Require(t.Context(), callOf("{}"))
+				got, outcome, err := books[n%len(books)].Require(t.Context(), callOf("{}"), nil)
 				switch {
 				case err != nil:
 					t.Error(err)
@@ -440,7 +473,7 @@ func TestABrokenFile(t *testing.T) {
 		if err := os.WriteFile(d.path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := d.Require(t.Context(), callOf("{}")); err == nil {
+		if _, _, err := d.Require(t.Context(), callOf("{}"), nil); err == nil {
 			t.Errorf("%q: it waits", text)
 		}
 		if _, err := d.Decide(t.Context(), item.ID, allowed); err == nil {

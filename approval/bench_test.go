@@ -24,7 +24,7 @@ func BenchmarkRequire(b *testing.B) {
 			item, _, err := book.Require(b.Context(), approval.Item{
 				Subject: approval.Subject{Principal: "user:alice", Server: "s", Tool: "t", Arguments: sha256.Sum256(arguments)},
 				Way:     approval.Either, Shown: arguments,
-			})
+			}, nil)
 			if err != nil {
 				b.Fatal(err)
 			}

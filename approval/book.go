@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,7 +60,7 @@ func Open(path string, o *Options) (*Book, error) {
 func (b *Book) now() time.Time { return b.opts.Now().UTC().Truncate(time.Millisecond) }
 
 // Require asks for one run of a call. Of item it reads the subject, the arguments, the way and the texts for the
-// approver. In one step:
+// approver. Before it stores a new item, it calls describe to complete these texts; describe may be nil. In one step:
 //
 //   - If there is an unspent grant for the subject, the grant is spent: Granted.
 //   - If the subject was denied and the denial has not expired, it returns the denial: Denied.
@@ -67,7 +68,7 @@ func (b *Book) now() time.Time { return b.opts.Now().UTC().Truncate(time.Millise
 //   - Otherwise it stores a new item, which waits: Pending.
 //
 // If too many items are open, it returns a [*LimitError].
-func (b *Book) Require(ctx context.Context, item Item) (Item, Outcome, error) {
+func (b *Book) Require(ctx context.Context, item Item, describe func(*Item)) (Item, Outcome, error) {
 	switch item.Way {
 	case Caller, Other, Either:
 	default:
@@ -83,33 +84,45 @@ func (b *Book) Require(ctx context.Context, item Item) (Item, Outcome, error) {
 	if r := all.find(key, b.now()); r != nil && r.State != Allowed {
 		return r.Item, outcomeOf(r.State), nil
 	}
-	var out Item
-	var outcome Outcome
+	out, outcome, err := b.require(ctx, &item, key, describe == nil)
+	if errors.Is(err, errNew) {
+		describe(&item) // without the lock
+		out, outcome, err = b.require(ctx, &item, key, true)
+	}
+	if err != nil {
+		return Item{}, Pending, err
+	}
+	return out, outcome, nil
+}
+
+// errNew is returned by require for an item that it would store.
+var errNew = errors.New("approval: a new item")
+
+// require is the step of Require. Without store, it returns errNew in place of storing a new item.
+func (b *Book) require(ctx context.Context, item *Item, key Digest, store bool) (out Item, outcome Outcome, err error) {
 	err = b.step(ctx, func(all content, now time.Time) (content, error) {
 		outcome = Pending // also if another process was faster, and this is the second attempt
 		r := all.find(key, now)
 		switch {
 		case r == nil:
+			outcome = Pending
 			if err := b.checkLimits(all, item.Principal); err != nil {
 				return nil, err
 			}
-			r = &record{Item: b.newItem(item, all, now), key: key}
-			all = append(all, r)
-			out = r.Item
-			return all, nil
+			if !store {
+				return nil, errNew
+			}
+			out = b.newItem(item, all, now)
+			return append(all, &record{Item: out, key: key}), nil
 		case r.State == Allowed:
-			out = r.Item
+			out, outcome = r.Item, Granted
 			out.State, out.Used = Spent, now
-			outcome = Granted
 			return all.with(&record{Item: out, key: key}), nil
 		}
 		out, outcome = r.Item, outcomeOf(r.State)
 		return nil, statefile.ErrUnchanged
 	})
-	if err != nil {
-		return Item{}, Pending, err
-	}
-	return out, outcome, nil
+	return out, outcome, err
 }
 
 func outcomeOf(s State) Outcome {
@@ -135,7 +148,7 @@ func (b *Book) step(ctx context.Context, edit func(content, time.Time) (content,
 }
 
 // newItem returns a new item that waits.
-func (b *Book) newItem(item Item, all content, now time.Time) Item {
+func (b *Book) newItem(item *Item, all content, now time.Time) Item {
 	shown, partial := shownOf(item.Shown)
 	return Item{
 		ID: newID(all), Subject: item.Subject, Shown: shown, Partial: partial, Bytes: len(item.Shown),

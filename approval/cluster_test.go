@@ -88,7 +88,7 @@ func (s *clusterSchedule) process(i int) {
 		}
 		item, outcome, err := book.Require(ctx, approval.Item{
 			Subject: approval.Subject{Tool: fmt.Sprint(r.IntN(3))}, Way: approval.Other,
-		})
+		}, nil)
 		switch {
 		case err != nil && !errors.Is(err, cluster.ErrUnavailable):
 			s.t.Error(err)

@@ -3,7 +3,7 @@
 // Begin with [Open], and call [Book.Require] before each call that needs an approval:
 //
 //	book, err := approval.Open("approvals.jsonl", nil)
-//	item, outcome, err := book.Require(ctx, approval.Item{Subject: subject, Way: approval.Other, Shown: arguments})
+//	item, outcome, err := book.Require(ctx, approval.Item{Subject: subject, Way: approval.Other, Shown: arguments}, nil)
 //	switch outcome {
 //	case approval.Granted: // run the call: the grant is spent now
 //	case approval.Denied:  // refuse it: item.By and item.Reason are the decision

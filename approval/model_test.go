@@ -78,7 +78,7 @@ func TestModel(t *testing.T) {
 
 func (m *model) require(t *testing.T, d *desk, call string) {
 	t.Helper()
-	item, outcome, err := d.Require(t.Context(), callOf(call))
+	item, outcome, err := d.Require(t.Context(), callOf(call), nil)
 	known := m.at(call, d.now())
 	if known == nil {
 		_, limited := errors.AsType[*approval.LimitError](err)

@@ -63,7 +63,7 @@ func raceForGrants(path string) {
 		results := make(chan int)
 		for range 4 {
 			go func() {
-				_, outcome, err := book.Require(noContext, callOf("{}"))
+				_, outcome, err := book.Require(noContext, callOf("{}"), nil)
 				check(err)
 				results <- map[approval.Outcome]int{approval.Granted: 1}[outcome]
 			}()
@@ -111,7 +111,7 @@ func workUntilKilled(path string) {
 	check(err)
 	for n := 0; ; n++ {
 		call := callOf(fmt.Sprint(n % 5))
-		item, outcome, err := book.Require(noContext, call)
+		item, outcome, err := book.Require(noContext, call, nil)
 		check(err)
 		switch outcome {
 		case approval.Granted:

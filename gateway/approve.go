@@ -43,8 +43,9 @@ func (g *Gateway) approve(ctx context.Context, x *exchange, it *item, e *entry, 
 		return &refusal{outcome: audit.Denied, text: "this needs the approval of a person, and there is no place to ask"}
 	}
 	answered := x.takeAnswer(ctx, book)
-	wanted := x.approvalItem(ctx, it, v)
-	found, pending, refused := spend(ctx, book, e, wanted)
+	wanted := x.approvalItem(it, v)
+	describe := func(i *approval.Item) { x.describe(ctx, it, i) }
+	found, pending, refused := spend(ctx, book, e, wanted, describe)
 	switch {
 	case !pending:
 		return refused
@@ -55,15 +56,22 @@ func (g *Gateway) approve(ctx context.Context, x *exchange, it *item, e *entry, 
 		r.result = x.questionResult(it, found)
 		return r
 	}
-	return g.askNow(ctx, x, it, e, wanted, found)
+	g.askNow(ctx, x, it, e, found)
+	if err := ctx.Err(); err != nil {
+		return &refusal{outcome: audit.Deferred, text: context.Cause(ctx).Error()}
+	}
+	if found, pending, refused = spend(ctx, book, e, wanted, describe); pending {
+		return g.waits(found)
+	}
+	return refused
 }
 
 // spend spends the grant for a request. If there is none, pending reports that found waits for a decision. Otherwise
 // refused is nil, or the reason against the request.
 func spend(
-	ctx context.Context, book *approval.Book, e *entry, wanted approval.Item,
+	ctx context.Context, book *approval.Book, e *entry, wanted approval.Item, describe func(*approval.Item),
 ) (found approval.Item, pending bool, refused *refusal) {
-	found, outcome, err := book.Require(ctx, wanted)
+	found, outcome, err := book.Require(ctx, wanted, describe)
 	if err != nil {
 		text := "this needs the approval of a person: " + err.Error()
 		return found, false, &refusal{outcome: audit.Denied, text: text}
@@ -75,31 +83,39 @@ func spend(
 	return found, outcome == approval.Pending, refused
 }
 
-// approvalItem returns the approval that a request needs.
-func (x *exchange) approvalItem(ctx context.Context, it *item, v *policy.Verdict) approval.Item {
-	shown := it.arguments
-	if shown != nil {
-		shown = x.view.gateway.mask(shown)
-	}
+// approvalItem returns the approval that a request needs, without the texts of describe.
+func (x *exchange) approvalItem(it *item, v *policy.Verdict) approval.Item {
 	i := approval.Item{
 		Subject: approval.Subject{
 			Principal: string(x.message.Caller), View: x.view.name, Server: it.Server, Tool: it.Name,
 			Arguments: sha256.Sum256(it.arguments),
 		},
-		Shown: shown, Way: approval.Way(v.Approve), Rule: strings.Join(v.RuleIDs, ", "),
+		Way: approval.Way(v.Approve), Rule: strings.Join(v.RuleIDs, ", "),
 	}
 	if x.message.Client != nil {
 		i.Client = x.message.Client.Name
 	}
-	i.Definition = sha256.Sum256([]byte(string(it.Kind) + " " + string(it.action)))
-	if d := it.tool; d != nil {
-		i.Definition = sha256.Sum256(d.Wire.JSON)
-		i.Title, i.Description = d.Title, d.Description // a tool of a server has its title in its definition
-		if changes := x.view.gateway.opts.Control.Changes; changes != nil && it.Changed {
-			i.Changed = changes(ctx, it.Server, it.Name)
-		}
+	if it.tool != nil {
+		i.Definition = sha256.Sum256(it.tool.Wire.JSON)
+	} else {
+		i.Definition = sha256.Sum256([]byte(string(it.Kind) + " " + string(it.action)))
 	}
 	return i
+}
+
+// describe sets what a person who approves a request sees of its item.
+func (x *exchange) describe(ctx context.Context, it *item, i *approval.Item) {
+	g := x.view.gateway
+	if it.arguments != nil {
+		i.Shown = g.mask(it.arguments)
+	}
+	if it.tool == nil {
+		return
+	}
+	i.Title, i.Description = it.tool.Title, it.tool.Description // a tool of a server has its title in its definition
+	if changes := g.opts.Control.Changes; changes != nil && it.Changed {
+		i.Changed = changes(ctx, it.Server, it.Name)
+	}
 }
 
 // mask masks secrets in arguments or a result for a person or a record.
@@ -257,9 +273,7 @@ func (x *exchange) decideByAnswer(ctx context.Context, book *approval.Book, id s
 
 // askNow asks the client of a legacy request on its stream, and waits for the first decision: of the client, or of
 // another person. The client gets progress notifications meanwhile.
-func (g *Gateway) askNow(
-	ctx context.Context, x *exchange, it *item, e *entry, wanted, found approval.Item,
-) *refusal {
+func (g *Gateway) askNow(ctx context.Context, x *exchange, it *item, e *entry, found approval.Item) {
 	defer g.opts.Control.Telemetry.Wait(ctx)()
 	x.setWaiting(e, found.ID)
 	defer x.setWaiting(e, "")
@@ -291,17 +305,8 @@ func (g *Gateway) askNow(
 		case <-decided:
 		case <-asking.Done():
 		}
-		break
+		return
 	}
-	cancel()
-	if err := ctx.Err(); err != nil {
-		return &refusal{outcome: audit.Deferred, text: context.Cause(ctx).Error()}
-	}
-	again, pending, refused := spend(ctx, book, e, wanted)
-	if pending {
-		return g.waits(again)
-	}
-	return refused
 }
 
 // setWaiting stores the id of the approval that an item waits for, or "".

@@ -230,7 +230,7 @@ func TestManyApprovals(t *testing.T) {
 	for i := range many {
 		_, _, err := d.control.Approvals.Require(t.Context(), approval.Item{
 			Subject: approval.Subject{Server: "s", Tool: "merge", Client: strings.Repeat("x", i)}, Way: approval.Other,
-		})
+		}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
