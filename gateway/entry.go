@@ -129,9 +129,10 @@ func errorKind(err error) string {
 	return "internal"
 }
 
-// isToolError reports whether a result has isError.
+// isToolError reports whether a result has isError. Most results do not contain its end, which a search finds fast: its
+// first letter is rare, and a quote is not.
 func isToolError(result json.RawMessage) bool {
-	if !bytes.Contains(result, []byte(`"isError"`)) {
+	if !bytes.Contains(result, []byte(`Error"`)) {
 		return false
 	}
 	value, _ := wire.Lookup(result, "isError")
