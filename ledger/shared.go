@@ -24,6 +24,9 @@ const (
 	// maxConflicts bounds the attempts of one append. Other writers were faster each time.
 	maxConflicts = 200
 	conflictWait = 20 * time.Millisecond // at most, after a conflict
+	// maxRecord bounds the tool objects of a record, in bytes. A larger batch is several records, so that a server with
+	// many large tools does not stop the log.
+	maxRecord = 16 << 20
 	// maxDoubts is the number of kept appends that were stored although they failed.
 	maxDoubts = 64
 )
@@ -43,6 +46,7 @@ type Shared struct {
 	mu       sync.Mutex
 	tail     *scan           // the records after start
 	start    uint64          // the sequence of the record before the newest archive, or 0
+	archived bool            // tail begins with an archive
 	sequence uint64          // of the last record that was read
 	size     int64           // of the records after start, in bytes
 	warned   int             // number of damages of tail that were logged
@@ -105,7 +109,7 @@ func (l *Shared) open(ctx context.Context) error {
 	if err := l.catchUp(ctx); err != nil {
 		return err
 	}
-	if l.tail.first.Op != Archive && place.After > 0 {
+	if !l.archived && place.After > 0 {
 		l.restart(0)
 		if err := l.catchUp(ctx); err != nil {
 			return err
@@ -142,7 +146,7 @@ func (l *Shared) Removed() bool { return l.removed }
 // restart prepares to read the records after a sequence.
 func (l *Shared) restart(after uint64) {
 	l.tail, l.start, l.sequence, l.size, l.warned = newScan(), after, after, 0, 0
-	l.decided = newApprovals()
+	l.archived, l.decided = false, newApprovals()
 	l.tail.each = func(r *record, _ []byte) { l.fold(r) }
 	l.tail.eachCarried = func(r *record, _ []byte) { l.decided.add(r.Entry) }
 }
@@ -177,8 +181,9 @@ func (l *Shared) each(ctx context.Context, after uint64, do func(cluster.Record)
 
 // add adds a record to tail.
 func (l *Shared) add(r cluster.Record) {
-	if first, ok := firstEntry(r.Data); ok && first.Op == Archive {
+	if l.isArchive(r.Data) {
 		l.restart(r.Sequence - 1)
+		l.archived = true
 	}
 	l.sequence = r.Sequence
 	l.size += int64(len(r.Data))
@@ -195,6 +200,16 @@ func (l *Shared) add(r cluster.Record) {
 	})
 }
 
+// isArchive reports whether a record is an archive of the records so far. Otherwise what is decided stays.
+func (l *Shared) isArchive(data []byte) bool {
+	if first, ok := firstEntry(data); !ok || first.Op != Archive {
+		return false
+	}
+	line, _, _ := bytes.Cut(data, []byte("\n"))
+	r, err := readLine(line, l.tail.text)
+	return err == nil && r.archivedLines() != nil && (l.tail.High == 0 || r.Prev == l.tail.Prev)
+}
+
 // readRecord passes the lines of a record to a scan, as a file of its own.
 func readRecord(s *scan, r cluster.Record) {
 	s.NextFile(fmt.Sprintf("record %d", r.Sequence))
@@ -204,7 +219,7 @@ func readRecord(s *scan, r cluster.Record) {
 // Append implements [Log]. It leaves out an Enroll that is not marked as changed, although the log has approved another
 // version or has enrolled the server without this tool: another process was faster. So the first listing of a server is
 // one in the whole cluster. If Append fails because the cluster cannot be reached, the entries may be stored. The next
-// Append that begins with the same entries does not store them again.
+// Append that begins with the same entries does not store them again. A batch over 16 MiB is several records.
 func (l *Shared) Append(ctx context.Context, entries ...Entry) ([]Entry, error) {
 	if len(entries) == 0 {
 		return nil, nil
@@ -213,11 +228,13 @@ func (l *Shared) Append(ctx context.Context, entries ...Entry) ([]Entry, error) 
 	defer l.mu.Unlock()
 	for range maxConflicts {
 		stored, err := l.tryAppend(ctx, entries)
-		if !errors.Is(err, cluster.ErrConflict) {
-			if err != nil {
-				return nil, fmt.Errorf("ledger: %w", err)
-			}
+		switch {
+		case err == nil:
 			return stored, nil
+		case errors.Is(err, errPart):
+			continue
+		case !errors.Is(err, cluster.ErrConflict):
+			return nil, fmt.Errorf("ledger: %w", err)
 		}
 		if !watch.Sleep(ctx, rand.N(conflictWait)) {
 			return nil, ctx.Err()
@@ -226,13 +243,19 @@ func (l *Shared) Append(ctx context.Context, entries ...Entry) ([]Entry, error) 
 	return nil, fmt.Errorf("ledger: %w each time: if its records were removed, start again", cluster.ErrConflict)
 }
 
+// errPart means that the first entries of a batch are stored.
+var errPart = errors.New("the batch is too large for one record")
+
 // tryAppend appends entries after the last record.
 func (l *Shared) tryAppend(ctx context.Context, entries []Entry) ([]Entry, error) {
 	if err := l.catchUp(ctx); err != nil {
 		return nil, err
 	}
 	stored, rest := l.takeStored(entries)
-	rest = slices.DeleteFunc(slices.Clone(rest), l.isLate)
+	n, listings := fittingCount(rest), firstListings(stored)
+	isPart := n < len(rest)
+	entries = entries[:len(entries)-len(rest)+n]
+	rest = slices.DeleteFunc(slices.Clone(rest[:n]), func(e Entry) bool { return l.isLate(e, listings) })
 	if len(rest) > 0 {
 		batch, lines := l.tail.records(rest)
 		all := slices.Clone(stored)
@@ -257,6 +280,10 @@ func (l *Shared) tryAppend(ctx context.Context, entries []Entry) ([]Entry, error
 		}
 	}
 	l.doubts = slices.DeleteFunc(l.doubts, func(d *doubt) bool { return isPrefix(d.entries, entries) })
+	if isPart {
+		l.doubts = append(l.doubts, &doubt{entries: slices.Clone(entries), result: stored, isStored: true})
+		return nil, errPart
+	}
 	if l.size >= l.tail.archiveSize(l.archiveSize) {
 		l.archive(ctx)
 	}
@@ -275,19 +302,54 @@ func (l *Shared) takeStored(entries []Entry) (stored, rest []Entry) {
 	return stored, entries[known:]
 }
 
+// fittingCount returns the number of entries that fit into a record.
+func fittingCount(entries []Entry) int {
+	size := 0
+	for i, e := range entries {
+		if e.Capability != nil {
+			size += len(e.Capability.Wire.JSON)
+		}
+		if size > maxRecord && i > 0 {
+			return i
+		}
+	}
+	return len(entries)
+}
+
 func isPrefix(a, b []Entry) bool { return len(a) <= len(b) && slices.Equal(a, b[:len(a)]) }
 
-// isLate reports whether an entry takes a version for approved that is not.
-func (l *Shared) isLate(e Entry) bool {
+// isLate reports whether an entry takes a version for approved that is not. listings has the first listings that began
+// in an earlier record of the same batch.
+func (l *Shared) isLate(e Entry, listings map[listing]bool) bool {
 	if e.Op != Enroll || e.Changed {
 		return false
 	}
 	t := e.toolID()
-	if _, known := l.decided.sums[t]; !known && e.Note == noteDeclared &&
-		l.decided.enrolled[origin{e.Server, e.Config}] == e.Run {
-		return false // it belongs to the first listing
+	_, known := l.decided.sums[t]
+	belongs := e.Note == noteDeclared || listings[listingOf(e)]
+	if !known && belongs && l.decided.enrolled[origin{e.Server, e.Config}] == e.Run {
+		return false // to the first listing
 	}
 	return l.decided.isChanged(t, newRecord(e).Sum)
+}
+
+// listing identifies the Enrolls of one listing of a server.
+type listing struct {
+	origin
+	at int64
+}
+
+func listingOf(e Entry) listing { return listing{origin{e.Server, e.Config}, e.At.UnixMilli()} }
+
+// firstListings returns the listings that stored entries enrolled.
+func firstListings(stored []Entry) map[listing]bool {
+	all := map[listing]bool{}
+	for _, e := range stored {
+		if e.Op == Enroll && !e.Changed {
+			all[listingOf(e)] = true
+		}
+	}
+	return all
 }
 
 // archive appends an Archive entry. If that fails, the next attempt is made when the log has grown by as much again.
@@ -327,27 +389,25 @@ func (l *Shared) tryArchive(ctx context.Context) error {
 
 // Read implements [Log].
 func (l *Shared) Read(ctx context.Context, after uint64) ([]Entry, error) {
-	start, err := l.position(ctx, after)
-	if err != nil || start == nil {
+	start, isCurrent, err := l.position(ctx, after)
+	if err != nil || isCurrent {
 		return nil, err
 	}
-	return l.read(ctx, *start, after)
+	return l.read(ctx, start, after)
 }
 
-// position returns the sequence after which the entries after a number are found, or nil if there are none.
-func (l *Shared) position(ctx context.Context, after uint64) (*uint64, error) {
+// position returns the sequence after which the entries after a number are found. isCurrent reports that there are
+// none.
+func (l *Shared) position(ctx context.Context, after uint64) (start uint64, isCurrent bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.catchUp(ctx); err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
+		return 0, false, fmt.Errorf("ledger: %w", err)
 	}
-	switch {
-	case after > 0 && after == l.tail.High:
-		return nil, nil
-	case after > 0 && after+1 < l.tail.first.Seq:
-		return new(uint64), nil
+	if after > 0 && after+1 < l.tail.first.Seq {
+		return 0, false, nil
 	}
-	return &l.start, nil
+	return l.start, after > 0 && after == l.tail.High, nil
 }
 
 // History returns all entries.

@@ -241,6 +241,33 @@ func TestLargeEntriesAreShared(t *testing.T) {
 	historyOf(t, l)
 }
 
+// A batch that is too large for one record is stored once, in several, also if a step fails between them.
+func TestABatchOfManyRecords(t *testing.T) {
+	t.Parallel()
+	var m clustertest.Memory
+	client := m.Connect()
+	l := openShared(t, client)
+	var batch []ledger.Entry
+	for i := range 40 {
+		batch = append(batch, enrolled("A", 1, capability("fs", fmt.Sprint("t", i), strings.Repeat(string(rune('A'+i)), 900<<10), anyObject)))
+	}
+	steps := 0
+	client.SetFaults(func() clustertest.Fault {
+		steps++
+		return []clustertest.Fault{clustertest.None, clustertest.Lost}[min(1, max(0, steps-60))]
+	})
+	if _, err := l.Append(t.Context(), batch...); !errors.Is(err, cluster.ErrUnavailable) {
+		t.Fatal(err)
+	}
+	client.SetFaults(nil)
+	if stored := appendTo(t, l, batch...); len(stored) != len(batch) {
+		t.Errorf("%d entries are stored", len(stored))
+	}
+	if all := withoutArchives(historyOf(t, l)); len(all) != len(batch) {
+		t.Errorf("the log has %d entries", len(all))
+	}
+}
+
 // If the records were removed, no first listing approves a tool. This does not hold for a cluster that is new.
 func TestASharedLogThatWasRemoved(t *testing.T) {
 	t.Parallel()
@@ -338,12 +365,15 @@ func TestForeignRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, text := range []string{"", "no entry", "\n\n{}\n", `{"seq":1,"op":"archive","prev":"","hash":"`} {
+	archive := `{"seq":2,"at":"2026-03-01T12:00:00.000Z","op":"archive","prev":"","hash":"` + strings.Repeat("0", 64) + `","body":{"entries":[]}}`
+	for i, text := range []string{"", "no entry", "\n\n{}\n", `{"seq":1,"op":"archive","prev":"","hash":"`, archive + "\n"} {
 		if _, err := raw.Append(t.Context(), []byte(text), uint64(i+1)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	appendTo(t, l, enrolled("A", 2, capability("fs", "read", "2", anyObject)))
+	if stored := appendTo(t, l, enrolled("A", 2, capability("fs", "new", "", anyObject))); len(stored) > 0 {
+		t.Errorf("after a foreign archive, %+v is approved", stored)
+	}
 	for _, l := range []*ledger.Shared{l, openShared(t, m.Connect())} {
 		if got := read(t, l); len(got) != 1 {
 			t.Errorf("there is %+v", got)
