@@ -3,7 +3,7 @@
 //
 //	go run ./internal/testkit/bench/compare [-quick] [-indus BIN] [-doc docs/benchmarks.md]
 //
-// Without -indus it builds the command. Its other commands are for its own child processes:
+// Without -indus it builds the command as a release does. Its other commands are for its own child processes:
 //
 //	compare echo     an MCP server on the Go SDK with tools that return a given number of bytes
 //	compare rawstdio HTTP before one stdio server: only the ids of messages are replaced
@@ -91,7 +91,8 @@ func (r *run) prepare(indus string) (err error) {
 	r.indus = indus
 	if indus == "" {
 		r.indus = filepath.Join(r.dir, "indus")
-		build := exec.Command("go", "build", "-o", r.indus, "./cmd/indus")
+		build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", r.indus, "./cmd/indus")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		build.Stderr = os.Stderr
 		if err := build.Run(); err != nil {
 			return fmt.Errorf("go build: %w", err)
