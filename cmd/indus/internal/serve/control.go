@@ -216,9 +216,9 @@ func (k *control) describe() string {
 	case p == nil:
 		return "there is none, and everything is permitted"
 	case p.report:
-		return fmt.Sprintf("%d rules of %s, which only report", p.Current().Len(), p.Path())
+		return fmt.Sprintf("%s of %s, for reports only", show.Count(p.Current().Len(), "rule"), p.Path())
 	}
-	return fmt.Sprintf("%d rules of %s", p.Current().Len(), p.Path())
+	return fmt.Sprintf("%s of %s", show.Count(p.Current().Len(), "rule"), p.Path())
 }
 
 // tick reads the policy again once its files have changed and are stable. A broken policy changes nothing. It reports
