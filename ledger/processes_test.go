@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -70,12 +71,18 @@ func process(t *testing.T, path string, env ...string) (*exec.Cmd, *bufio.Scanne
 func acknowledged(t *testing.T, into map[string]bool, lines *bufio.Scanner) {
 	t.Helper()
 	for lines.Scan() {
-		line, ok := strings.CutPrefix(lines.Text(), "kept ")
-		if !ok {
-			t.Error(lines.Text())
-		}
-		into[line] = true
+		acknowledge(t, into, lines.Text())
 	}
+}
+
+func acknowledge(t *testing.T, into map[string]bool, line string) {
+	t.Helper()
+	entry, ok := strings.CutPrefix(line, "kept ")
+	if !ok {
+		t.Error(line)
+		return
+	}
+	into[entry] = true
 }
 
 func wantKept(t *testing.T, path string, acked map[string]bool) []ledger.Entry {
@@ -86,7 +93,7 @@ func wantKept(t *testing.T, path string, acked map[string]bool) []ledger.Entry {
 		delete(acked, fmt.Sprint(e.Seq, " ", e.Hash))
 	}
 	if len(acked) > 0 {
-		t.Errorf("%d entries are lost", len(acked))
+		t.Errorf("%d entries are lost: %q", len(acked), slices.Sorted(maps.Keys(acked)))
 	}
 	wantWhole(t, f, len(log))
 	return log
@@ -179,7 +186,7 @@ func TestProcessesKilledWhileTheyAppend(t *testing.T) {
 			if !out.Scan() {
 				t.Fatal("the writer has ended")
 			}
-			acked[strings.TrimPrefix(out.Text(), "kept ")] = true
+			acknowledge(t, acked, out.Text())
 		}
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
