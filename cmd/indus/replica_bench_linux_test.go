@@ -104,7 +104,7 @@ func newGossip(b *testing.B, n int) site {
 }
 
 // begin opens a session, and returns its id.
-func (s *site) begin(b *testing.B, url string) string {
+func (s *site) begin(b testing.TB, url string) string {
 	a, err := s.send(b.Context(), url, "", "", initialization)
 	if err != nil || a.session == "" {
 		b.Fatalf("%d %s %v", a.status, a.text, err)
@@ -113,7 +113,7 @@ func (s *site) begin(b *testing.B, url string) string {
 }
 
 // call calls a tool, in the modern era if there is no session, and returns the time that it took.
-func (s *site) call(b *testing.B, url, session string) time.Duration {
+func (s *site) call(b testing.TB, url, session string) time.Duration {
 	began := time.Now()
 	a, err := s.send(b.Context(), url, "", session, toolCall(1, "g__sleep", `{"nonce":"n","ms":0}`, session == ""))
 	if err != nil || a.text != "n" {
