@@ -11,7 +11,6 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 )
@@ -26,15 +25,15 @@ type servedLedger struct {
 	guardSetting string               // the setting that requires changes to be held back, or "" if there is none
 	flags        *command.LedgerFlags
 	s            show.Streams
-	shared       *command.Cluster // has the ledger in place of path; nil: there is none
-	repeat       string           // the flags that select this ledger for other commands
+	isShared     bool   // of a cluster
+	repeat       string // the flags that select this ledger for other commands
 
-	log ledger.Log // nil if no ledger is kept or it is not open yet
+	log ledger.Log // nil if no ledger is kept or it is not open yet; that of a cluster is open from the beginning
 }
 
 // findLedger determines the path of the ledger. If the user named a file that is not a ledger, it returns an error. If
-// there is no place for a ledger, none is kept.
-func (f *serveFlags) findLedger(servers []interop.Server, s show.Streams) (*servedLedger, error) {
+// there is no place for a ledger, none is kept. With a cluster it reads the ledger, so that no client is served before.
+func (f *serveFlags) findLedger(ctx context.Context, servers []interop.Server, s show.Streams) (*servedLedger, error) {
 	l := &servedLedger{
 		policy: interop.ChangePolicy(f.changes), flags: &f.LedgerFlags, guardSetting: command.GuardOf(servers), s: s,
 	}
@@ -52,8 +51,8 @@ func (f *serveFlags) findLedger(servers []interop.Server, s show.Streams) (*serv
 			return nil, command.Usagef(
 				"--ledger names a file, and replicas of a cluster share one ledger: leave one of them out")
 		}
-		l.shared, l.repeat = f.shared, f.RepeatPaths()
-		return l, nil
+		l.repeat = f.RepeatPaths()
+		return l, l.openShared(ctx, f.shared)
 	}
 	l.repeat = f.Repeat()
 	path, err := f.Path()
@@ -108,9 +107,6 @@ func (l *servedLedger) options(by string, fleet interop.FleetOptions) *ledger.Op
 
 // open opens the ledger. It returns nil if no ledger is kept.
 func (l *servedLedger) open(ctx context.Context, logger *slog.Logger) ledger.Log {
-	if l.shared != nil {
-		l.log = l.openShared(ctx, logger)
-	}
 	if l.path == "" {
 		return l.log
 	}
@@ -126,28 +122,19 @@ func (l *servedLedger) open(ctx context.Context, logger *slog.Logger) ledger.Log
 	return l.log
 }
 
-// ledgerRetry is the pause before the ledger of a cluster is opened again.
-const ledgerRetry = time.Second
-
-// openShared opens the ledger of the cluster. Until it is read, the servers are pending: nothing is known about their
-// tools.
-func (l *servedLedger) openShared(ctx context.Context, logger *slog.Logger) ledger.Log {
-	for isFirst := true; ; isFirst = false {
-		log, err := l.shared.Ledger(ctx, logger)
-		if err == nil {
-			if log.Removed() {
-				l.s.Reportf("the ledger of the cluster was removed, and its approvals with it: no tool is approved; look at the "+
-					"tools, and accept them: indus mcp accept%s", l.repeat)
-			}
-			return &sharedLedger{Shared: log, reports: writeReports{s: l.s}}
-		}
-		if isFirst && ctx.Err() == nil {
-			l.s.Reportf("no server starts before the ledger of the cluster is read: %s", ledgerText(err))
-		}
-		if !watch.Sleep(ctx, ledgerRetry) {
-			return unusableLedger{err}
-		}
+// openShared reads the ledger of the cluster.
+func (l *servedLedger) openShared(ctx context.Context, c *command.Cluster) error {
+	log, err := c.Ledger(ctx, l.s.Logger())
+	if err != nil {
+		return command.LedgerError(err)
 	}
+	if log.Removed() {
+		l.s.Reportf("the ledger of the cluster was removed, and its approvals with it: no tool is approved; look at the "+
+			"tools, and accept them: indus mcp accept%s", l.repeat)
+	}
+	l.isShared = true
+	l.log = &sharedLedger{Shared: log, reports: writeReports{s: l.s}}
+	return nil
 }
 
 func ledgerText(err error) string { return strings.TrimPrefix(err.Error(), "ledger: ") }
@@ -155,7 +142,7 @@ func ledgerText(err error) string { return strings.TrimPrefix(err.Error(), "ledg
 // alarm returns an alarm for changed tools, with the command that accepts them.
 func (l *servedLedger) alarm(a *ledger.Attachment) *alarm {
 	out := &alarm{attached: a, s: l.s, bursts: burstCounts{}}
-	if l.path != "" || l.shared != nil {
+	if l.path != "" || l.isShared {
 		out.log, out.acceptCommand = l.log, "indus mcp accept"+l.repeat
 	}
 	_, out.silent = l.log.(unusableLedger)

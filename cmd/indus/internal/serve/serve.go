@@ -286,7 +286,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	if f.transparent == "" {
 		local.publish(c)
 	}
-	log, err := f.findLedger(c.Servers(), s)
+	log, err := f.findLedger(ctx, c.Servers(), s)
 	if err != nil {
 		return err
 	}
