@@ -43,7 +43,7 @@ test: peers
 	$(GO) test $(RACE) -vet=off -timeout 15m ./...
 	$(GO) test -vet=off ./policy ./schema ./schema/validate
 	$(GO) test -vet=off -run ControlAllocates ./gateway
-	$(MAKE) providers deployment chaos registry
+	$(MAKE) -j2 providers deployment chaos registry
 	cd tools/packages && $(GO) vet . && $(GO) test -vet=off .
 
 providers:
