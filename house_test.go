@@ -50,7 +50,7 @@ var roomBudget = map[string]int{
 	"agent":     3500,
 	"approval":  1220,
 	"audit":     1900,
-	"cluster":   2560,
+	"cluster":   2600,
 	"cmd":       33550,
 	"examples":  300,
 	"gateway":   7540,

@@ -192,17 +192,11 @@ func (e *Engine) step(ctx context.Context) (context.Context, context.CancelFunc,
 
 // fault returns an error of NATS as an error of package cluster.
 func fault(err error) error {
-	api, isAPI := errors.AsType[*jetstream.APIError](err)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, jetstream.ErrKeyNotFound): // also for a deleted key
 		return cluster.ErrNotFound
-	// A stream with one replica reports a conflict as 10071, and a stream with three as 10164.
-	case errors.Is(err, jetstream.ErrKeyRevisionMismatch), errors.Is(err, jetstream.ErrKeyExists),
-		isAPI && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence,
-		isAPI && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant:
-		return cluster.ErrConflict
 	case errors.Is(err, client.ErrMaxPayload):
 		return err
 	case errors.Is(err, context.Canceled):

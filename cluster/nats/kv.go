@@ -2,6 +2,8 @@ package nats
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -70,7 +72,7 @@ func (k *kv) Get(ctx context.Context, key string) (cluster.Entry, error) {
 	return cluster.Entry{Key: key, Value: got.Value(), Revision: got.Revision(), Stored: got.Created()}, nil
 }
 
-// Set implements [cluster.KV]. The method Update of NATS would drop the time to live of the key.
+// Set implements [cluster.KV].
 func (k *kv) Set(
 	ctx context.Context, key string, value []byte, revision uint64, ttl time.Duration,
 ) (uint64, error) {
@@ -83,28 +85,79 @@ func (k *kv) Set(
 		return 0, err
 	}
 	defer cancel()
-	token := k.prefix + encodeKey(key)
-	if revision == 0 { // Create also follows the mark of a deleted key
-		stored, err := k.kv.Create(ctx, token, value, jetstream.KeyTTL(ttl))
-		return stored, fault(err)
+	m := k.message(key, value)
+	last, err := k.publish(ctx, m, revision, ttl)
+	if revision == 0 && errors.Is(err, cluster.ErrConflict) {
+		if _, failed := k.kv.Get(ctx, k.prefix+encodeKey(key)); errors.Is(failed, jetstream.ErrKeyNotFound) {
+			return k.publish(ctx, m, last, ttl) // last is the mark of a deleted key
+		}
 	}
-	return k.publish(ctx, "$KV."+k.opts.Name+"."+token, value, ttl,
-		jetstream.WithExpectLastSequencePerSubject(revision))
+	return last, err
 }
 
-// publish stores a message in a stream, and returns its sequence.
-func (e *Engine) publish(
-	ctx context.Context, subject string, data []byte, ttl time.Duration, options ...jetstream.PublishOpt,
-) (uint64, error) {
+// message returns the message that stores a key.
+func (k *kv) message(key string, value []byte) *client.Msg {
+	subject := "$KV." + k.opts.Name + "." + k.prefix + encodeKey(key)
+	return &client.Msg{Subject: subject, Data: value, Header: client.Header{}}
+}
+
+// publishPause is the pause before a message is sent again.
+const publishPause = 20 * time.Millisecond
+
+// publish stores a message in a stream if last is the sequence of the last message with its subject, and returns its
+// sequence. With ErrConflict it returns the sequence of the message that is the last one instead.
+//
+// While the leader of a stream changes, the former leader and the next one may both answer. The former one may report
+// a conflict although the next one stores the message. So the message is sent again with the same ID. The conflict
+// counts if a server then has a later message and does not know the ID: the message is not stored, and cannot be stored
+// any more. A stream with one replica looks for the ID last, but no other server can store its messages.
+func (e *Engine) publish(ctx context.Context, m *client.Msg, last uint64, ttl time.Duration) (uint64, error) {
+	options := []jetstream.PublishOpt{
+		jetstream.WithExpectLastSequencePerSubject(last), jetstream.WithMsgID(rand.Text()),
+	}
 	if ttl > 0 {
 		options = append(options, jetstream.WithMsgTTL(ttl))
 	}
-	ack, err := e.js.PublishMsg(ctx, &client.Msg{Subject: subject, Data: data, Header: client.Header{}}, options...)
-	if err != nil {
-		return 0, fault(err)
+	for sent := 1; ; sent++ {
+		ack, err := e.js.PublishMsg(ctx, m, options...)
+		if err == nil {
+			return ack.Sequence, nil
+		}
+		now, isConflict := conflict(err)
+		switch {
+		case !isConflict:
+			return 0, fault(err)
+		case sent > 1 && now > last:
+			return now, cluster.ErrConflict
+		case sent > 1:
+			select {
+			case <-time.After(publishPause):
+			case <-ctx.Done():
+				return 0, fault(fmt.Errorf("no server confirms the conflict with revision %d: %w", last, err))
+			}
+		}
 	}
-	return ack.Sequence, nil
 }
+
+// conflict reports whether an error is a conflict, and returns the sequence of the last message. It is 0 if the server
+// does not report it, because it stores another message just now.
+func conflict(err error) (last uint64, ok bool) {
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	if !ok {
+		return 0, false
+	}
+	switch api.ErrorCode {
+	case jetstream.JSErrCodeStreamWrongLastSequence:
+		_, _ = fmt.Sscanf(api.Description, "wrong last sequence: %d", &last)
+		return last, true
+	case jetstream.JSErrCodeStreamWrongLastSequenceConstant, errCodeDuplicate:
+		return 0, true
+	}
+	return 0, false
+}
+
+// errCodeDuplicate is reported while the server stores a message with the same ID.
+const errCodeDuplicate = 10158
 
 // Delete implements [cluster.KV].
 func (k *kv) Delete(ctx context.Context, key string, revision uint64) error {
@@ -116,8 +169,11 @@ func (k *kv) Delete(ctx context.Context, key string, revision uint64) error {
 		return err
 	}
 	defer cancel()
-	return fault(k.kv.Purge(ctx, k.prefix+encodeKey(key), jetstream.LastRevision(revision),
-		jetstream.PurgeTTL(markerTime)))
+	m := k.message(key, nil)
+	m.Header.Set("KV-Operation", "PURGE")
+	m.Header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)
+	_, err = k.publish(ctx, m, revision, markerTime)
+	return err
 }
 
 const (

@@ -45,7 +45,7 @@ func (l *streamLog) Append(ctx context.Context, data []byte, after uint64) (uint
 		return 0, err
 	}
 	defer cancel()
-	return l.publish(ctx, l.subject, data, 0, jetstream.WithExpectLastSequence(after))
+	return l.publish(ctx, &client.Msg{Subject: l.subject, Data: data, Header: client.Header{}}, after, 0)
 }
 
 // Read implements [cluster.Log].

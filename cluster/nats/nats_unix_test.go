@@ -86,6 +86,7 @@ func TestThreeServers(t *testing.T) {
 	t.Run("suite", func(t *testing.T) {
 		clustertest.Run(t, func(t *testing.T) cluster.Engine { return connect(t, nil, servers...) })
 	})
+	t.Run("former-leader", func(t *testing.T) { testFormerLeader(t, servers) })
 	var confirmed, unknown atomic.Int64
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -151,6 +152,67 @@ func TestThreeServers(t *testing.T) {
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil || n < confirmed.Load() || n > confirmed.Load()+unknown.Load() {
 		t.Errorf("the number is %q after %d confirmed and %d unknown steps", text, confirmed.Load(), unknown.Load())
+	}
+}
+
+// While leaders change, a server that no longer leads may answer first, with a conflict that there is not. No step that
+// was done is reported as a conflict.
+func testFormerLeader(t *testing.T, servers []*natsserver.Server) {
+	e, ctx := connect(t, &nats.Options{Name: "former"}, servers...), t.Context()
+	log := mustLog(t, e)
+	former, err := client.Connect(servers[0].URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer former.Close()
+	var mu sync.Mutex
+	answered, repeated := map[string]bool{}, 0
+	for _, subject := range []string{"$KV.former.>", "former.log.>"} {
+		if _, err := former.Subscribe(subject, func(m *client.Msg) {
+			mu.Lock()
+			defer mu.Unlock()
+			id := m.Header.Get(jetstream.MsgIDHeader)
+			if answered[id] {
+				repeated++
+				return
+			}
+			answered[id] = id != ""
+			_ = m.Respond([]byte(`{"error":{"code":400,"err_code":10071,"description":"wrong last sequence: 1"}}`))
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := former.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	kv := e.KV("x")
+	for i := range 20 {
+		key := fmt.Sprint(i)
+		first, err := kv.Set(ctx, key, []byte("1"), 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := kv.Set(ctx, key, []byte("2"), first, time.Hour)
+		if err != nil || second <= first {
+			t.Fatal(first, second, err)
+		}
+		if err := kv.Delete(ctx, key, second); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := kv.Set(ctx, key, []byte("3"), 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := kv.Set(ctx, key, nil, second, 0); !errors.Is(err, cluster.ErrConflict) {
+			t.Errorf("an old revision: %v", err)
+		}
+		if n, err := log.Append(ctx, nil, uint64(i)); err != nil || n != uint64(i)+1 {
+			t.Fatal(n, err)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if repeated == 0 {
+		t.Error("the former leader never answered first")
 	}
 }
 
