@@ -84,7 +84,7 @@ func (a *approvals) step(book *approval.Book, r *rand.Rand, by string) error {
 	}
 	item, outcome, err := book.Require(ctx, approval.Item{
 		Subject: approval.Subject{Tool: fmt.Sprint(r.IntN(5))}, Way: approval.Other,
-	})
+	}, nil)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err == nil {

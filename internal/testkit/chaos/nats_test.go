@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,7 +21,7 @@ import (
 )
 
 var (
-	length = flag.Duration("for", 0, "how long faults go on; 0: each fault once")
+	length = flag.Duration("for", 0, "how long all faults go on; 0: a few faults once")
 	seed   = flag.Uint64("seed", 1, "seed of the faults and of the clients")
 )
 
@@ -133,13 +134,22 @@ var faults = []struct {
 	}},
 }
 
-// attack does each fault once, or all again and again for as long as the flag says. After each it waits until every
+// normal are the faults of a run without the flag. The pauses are short then.
+var normal = []string{"kill", "deafen", "cut off replicas", "restart all"}
+
+// attack does a few faults once, or all again and again for as long as the flag says. After each it waits until every
 // replica can write.
 func (w *world) attack(t *testing.T) {
-	r := rand.New(rand.NewPCG(*seed, 0))
+	r, longest := rand.New(rand.NewPCG(*seed, 0)), 6
+	if *length == 0 {
+		longest = 2
+	}
 	for end := time.Now().Add(*length); ; {
 		for _, n := range r.Perm(len(faults)) {
-			f, server, pause := faults[n], r.IntN(len(w.Servers)), time.Duration(1+r.IntN(6))*time.Second
+			if *length == 0 && !slices.Contains(normal, faults[n].name) {
+				continue
+			}
+			f, server, pause := faults[n], r.IntN(len(w.Servers)), time.Duration(1+r.IntN(longest))*time.Second
 			began := time.Now()
 			heal := f.begin(w, server)
 			time.Sleep(pause)
