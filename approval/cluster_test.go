@@ -121,3 +121,43 @@ func (s *clusterSchedule) count(in map[string]int, id string, add bool) {
 		in[id]++
 	}
 }
+
+// Two processes use a grant at the same time: one of them has it, and the other one asks again.
+func TestGrantOfAnotherProcess(t *testing.T) {
+	var m clustertest.Memory
+	open := func(client *clustertest.Client) *approval.Book {
+		document, err := cluster.OpenDocument(t.Context(), client, "approvals")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(document.Close)
+		book, err := approval.Open("", &approval.Options{Document: document})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return book
+	}
+	one, call := open(m.Connect()), approval.Item{Way: approval.Other}
+	item, _, err := one.Require(t.Context(), call, nil)
+	if err == nil {
+		_, err = one.Decide(t.Context(), item.ID, approval.Decision{Allow: true, Channel: approval.ByOperator})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := m.Connect()
+	other := open(second) // it knows the grant
+	steps := 0
+	second.SetFaults(func() clustertest.Fault {
+		if steps++; steps == 2 { // it has read the grant, and another process uses it
+			if _, outcome, err := one.Require(t.Context(), call, nil); outcome != approval.Granted || err != nil {
+				t.Errorf("the first process: %v, %v", outcome, err)
+			}
+		}
+		return clustertest.None
+	})
+	again, outcome, err := other.Require(t.Context(), call, nil)
+	if outcome != approval.Pending || again.ID == item.ID || err != nil {
+		t.Errorf("the second process: %v of %s, %v", outcome, again.ID, err)
+	}
+}
