@@ -231,3 +231,48 @@ func TestASingleServerFromNPM(t *testing.T) {
 	alone.waitFor(&alone.err, "start indus serve with --replica NAME")
 	alone.ends(2)
 }
+
+// The page of any replica shows where a server that runs once runs, and starts its process again. A replica with another
+// row for it reports that.
+func TestASingleServerAndThePage(t *testing.T) {
+	t.Parallel()
+	c := newSingleCluster(t)
+	for i := range c.served {
+		before, at := c.process(i, "write"), string(rune('a'+c.holder()))
+		if out := c.page(i, "servers"); !strings.Contains(out, `"replica": "`+at+`"`) {
+			t.Errorf("it runs at %s, and the page of %d has %s", at, i, out)
+		}
+		c.page(i, "servers/restart", "server=w")
+		for end := time.Now().Add(deadline); c.process(i, "write") == before; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("its process goes on")
+			}
+		}
+	}
+	if n := c.overlap(); n > 0 {
+		t.Errorf("two processes ran for %v", n)
+	}
+
+	other := 1 - c.holder()
+	file := filepath.Join(c.dirs[other], "servers.json")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = []byte(strings.Replace(string(text), `"args":[`, `"args":["--other",`, 1))
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.served[other].waitFor(&c.served[other].err, "w: runs once at the replica [ab], where its row differs")
+}
+
+// page runs a command of the page of a replica.
+func (c *singleCluster) page(i int, args ...string) string {
+	c.t.Helper()
+	at := strings.TrimSuffix(strings.TrimPrefix(c.urls[i], "http://"), "/mcp")
+	out, err := projectCommand(c.dirs[i], append([]string{"page", "--at", at}, args...)...).CombinedOutput()
+	if err != nil {
+		c.t.Fatalf("indus page %q: %v: %s", args, err, out)
+	}
+	return string(out)
+}

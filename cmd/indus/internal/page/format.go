@@ -44,7 +44,10 @@ func tokenCount(row callRow) string {
 
 // phaseText returns the state of a server for people.
 func phaseText(row serverRow) string {
-	if row.Phase != "" {
+	switch {
+	case row.Replica != "":
+		return row.Phase + ", runs at the replica " + row.Replica
+	case row.Phase != "":
 		return row.Phase
 	}
 	return row.State

@@ -68,6 +68,10 @@ type Options struct {
 	PolicyProblem func() error
 	// WatchPolicy calls changed when the policy or its problem has changed, until stop has returned.
 	WatchPolicy func(changed func()) (stop func())
+	// RunsAt returns the replica that runs a server, if it runs once in a cluster, or "". Restart starts such a server
+	// again. Both may be nil.
+	RunsAt  func(server string) string
+	Restart func(ctx context.Context, server string) error
 	// AuditPath is the file of the audit. It is "" if requests are not recorded.
 	AuditPath string
 	SignIns   *signin.Tokens

@@ -44,6 +44,7 @@ type serverRow struct {
 	Target string `json:"target,omitempty"`
 	Place  string `json:"place"` // FILE:LINE
 
+	Replica  string    `json:"replica,omitempty"` // that runs it, if it runs once in a cluster
 	Phase    string    `json:"phase,omitempty"`
 	Version  string    `json:"protocol,omitempty"`
 	Era      string    `json:"era,omitempty"`
@@ -98,6 +99,7 @@ func (s *Site) addStatus(row *serverRow, st *interop.EndpointStatus) {
 	if fleet.Idle(row.ID) {
 		row.Phase = "idle"
 	}
+	row.Replica = s.runsAt(row.ID)
 	row.TookMS, row.Restarts = milliseconds(st.Took), s.Gateway.Restarts(row.ID)
 	row.InFlight, row.Waiting = fleet.Load(row.ID)
 	if st.Fault != nil {
@@ -125,9 +127,21 @@ func matches(filter string, texts ...string) bool {
 	return slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(strings.ToLower(s), filter) })
 }
 
+// runsAt returns the replica that runs a server once in a cluster, or "".
+func (s *Site) runsAt(server string) string {
+	if s.RunsAt == nil {
+		return ""
+	}
+	return s.RunsAt(server)
+}
+
 func restartServer(v *visit) (string, error) {
 	id := v.PostForm.Get("server")
-	if err := v.site.Gateway.Attached().Fleet.RestartServer(id); err != nil {
+	restart := v.site.Gateway.Attached().Fleet.RestartServer
+	if v.site.runsAt(id) != "" {
+		restart = func(id string) error { return v.site.Restart(v.Context(), id) }
+	}
+	if err := restart(id); err != nil {
 		return "", err
 	}
 	return id + " is being restarted", nil

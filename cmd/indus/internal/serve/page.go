@@ -27,6 +27,8 @@ func (w *follower) openPage(p *servedPage, clients *clientTransport, log *served
 			return log.log
 		},
 		Keys:          func() *identity.Keys { return w.front.keys(w.shown.Load()) },
+		RunsAt:        w.flags.singles.runsAt,
+		Restart:       w.flags.singles.restart,
 		PolicyProblem: w.control.policyProblem, WatchPolicy: w.control.changed.Watch,
 		SignIns: w.signIns, Address: clients.local, PublicURL: w.front.initial.URL, Streams: w.s,
 	}

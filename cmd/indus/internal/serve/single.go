@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,6 +27,8 @@ import (
 const (
 	// singlesName is the KV of the leases of servers that run once. Its keys are their ids.
 	singlesName = "singles"
+	// restartPath is the path of the request to end a server, so that it starts again.
+	restartPath = "/restart"
 	// singleRetry is the pause before the next attempt to take a lease, or to reach the replica that has it.
 	singleRetry = 100 * time.Millisecond
 )
@@ -95,9 +98,12 @@ func (o *singles) close() {
 
 // apply sets the servers. A server that is gone or changed ends here, and then another replica can run it.
 func (o *singles) apply(servers []interop.Server) {
+	if o == nil || o.holders == nil {
+		return
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.holders == nil || o.closed {
+	if o.closed {
 		return
 	}
 	wanted := map[string]*post{}
@@ -105,6 +111,7 @@ func (o *singles) apply(servers []interop.Server) {
 		old := o.posts[server.ID]
 		switch {
 		case !server.Single:
+			o.checkRow(server)
 		case old != nil && old.server.Equal(server):
 			wanted[server.ID] = old
 		default:
@@ -132,14 +139,16 @@ func (o *singles) apply(servers []interop.Server) {
 func (o *singles) compete(ctx context.Context, p *post) {
 	reported := ""
 	for ctx.Err() == nil {
-		if holder, changed := o.holders.Of(p.server.ID); holder != "" {
+		if holder, _, changed := o.holder(p.server.ID); holder != "" {
+			o.checkRow(p.server)
 			select {
 			case <-changed:
 			case <-ctx.Done():
 			}
 			continue
 		}
-		lease, err := cluster.Acquire(ctx, o.shared.KV(singlesName), p.server.ID, o.replica.Name(), o.shared.Lease, nil)
+		kv, data := o.shared.KV(singlesName), o.replica.Name()+" "+ledger.Fingerprint(p.server) // see holder
+		lease, err := cluster.Acquire(ctx, kv, p.server.ID, data, o.shared.Lease, nil)
 		if err != nil {
 			expected := errors.Is(err, cluster.ErrConflict) || errors.Is(err, cluster.ErrUnavailable)
 			if text := err.Error(); !expected && ctx.Err() == nil && text != reported {
@@ -156,17 +165,59 @@ func (o *singles) compete(ctx context.Context, p *post) {
 	}
 }
 
-// run runs a server until the lease is lost or ctx ends. In the latter case calls in flight have the time to finish.
+// holder returns the replica that runs a server, or "", and the fingerprint that the server has there. The data of the
+// lease has both. changed is closed when that is over.
+func (o *singles) holder(id string) (name, row string, changed <-chan struct{}) {
+	data, changed := o.holders.Of(id)
+	name, row, _ = strings.Cut(data, " ")
+	return name, row, changed
+}
+
+// checkRow reports that the row of a server differs at the replica that runs it.
+func (o *singles) checkRow(s interop.Server) {
+	name, row, _ := o.holder(s.ID)
+	if name != "" && name != o.replica.Name() && (!s.Single || row != ledger.Fingerprint(s)) {
+		o.s.Reportf("%s: runs once at the replica %s, where its row differs: make the rows of all replicas equal",
+			show.Clean(s.ID), show.Clean(name))
+	}
+}
+
+// runsAt returns the replica that runs a server of this configuration once, or "".
+func (o *singles) runsAt(id string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.posts[id] == nil {
+		return ""
+	}
+	name, _, _ := o.holder(id)
+	return name
+}
+
+// run runs a server until the lease is lost, a replica restarts it or ctx ends. In the last case calls in flight have
+// the time to finish.
 func (o *singles) run(ctx context.Context, p *post, lease *cluster.Lease) {
 	g := gateway.New(ctx, []interop.Server{processOf(p.server)}, o.gatewayOptions(p.server, lease))
 	defer g.Close()
-	handler := g.Handler()
+	mcp, again := g.Handler(), make(chan struct{}, 1)
+	var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != restartPath {
+			mcp.ServeHTTP(w, r)
+			return
+		}
+		select {
+		case again <- struct{}{}:
+		default:
+		}
+	})
 	p.handler.Store(&handler)
 	o.s.Reportf("%s: runs at this replica", p.server.ID)
 	select {
 	case <-lease.Done():
 		p.handler.Store(nil)
 		o.s.Reportf("%s: ended at this replica, which could not renew the lease", p.server.ID)
+	case <-again:
+		p.handler.Store(nil)
+		o.s.Reportf("%s: ends, to start again", p.server.ID)
 	case <-ctx.Done():
 		p.handler.Store(nil)
 		_ = g.Stop() // which calls were given up is reported by the gateway of the clients
@@ -207,6 +258,20 @@ func (o *singles) handler(id string) http.Handler {
 	return *p.handler.Load()
 }
 
+// restart ends the process of a server, wherever it runs, so that a replica starts it again. Calls in flight fail.
+func (o *singles) restart(ctx context.Context, id string) error {
+	holder := o.runsAt(id)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+holder+restartPath, nil)
+	if err != nil {
+		return err
+	}
+	answer, err := o.replica.Do(r, replica.Request{To: holder, Service: id})
+	if err != nil {
+		return err
+	}
+	return answer.Body.Close()
+}
+
 // endpoints returns the options of connections, by which servers that run once are reached.
 func (o *singles) endpoints(
 	next func(interop.Server) *interop.EndpointOptions,
@@ -244,7 +309,7 @@ func (e *elsewhere) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	late := time.After(2 * e.shared.Lease)
 	for {
-		holder, changed := e.holders.Of(e.id)
+		holder, _, changed := e.holder(e.id)
 		why := errNowhere
 		if holder != "" {
 			var answer *http.Response
