@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -434,6 +435,32 @@ func TestACallerApprovesItsCall(t *testing.T) {
 	}
 }
 
+// A client that cannot be asked gets the id of the approval: it has no elicitation, or it called another tool.
+func TestAClientThatCannotBeAsked(t *testing.T) {
+	t.Parallel()
+	for _, era := range bothEras {
+		g, offices := controlled(t, gateway.Control{Approvals: approvals(t, t.TempDir()+"/approvals.json", time.Minute)},
+			`@approve("caller") permit(principal, action == Action::"call", resource);`)
+		r, err := dial(t, g, "/mcp", era).CallTool(t.Context(), call("a__open"))
+		if err != nil || !strings.Contains(answerText(r), "waits for approval") {
+			t.Errorf("%s, without elicitation: %s %v", era, answerText(r), err)
+		}
+		if era == interop.Modern {
+			var asked atomic.Int64
+			c := dialWith(t, g, "/mcp/@catalog", era, answering("accept", true, &asked))
+			r, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "call", Arguments: map[string]any{
+				"operation": "a__open", "input": map[string]any{"path": "p"},
+			}})
+			if err != nil || !strings.Contains(answerText(r), "waits for approval") || asked.Load() != 0 {
+				t.Errorf("in another tool: %s %v, asked %d times", answerText(r), err, asked.Load())
+			}
+		}
+		if n := offices["a"].calls.Load(); n != 0 {
+			t.Errorf("%s: %d calls ran without approval", era, n)
+		}
+	}
+}
+
 // Where another person has to approve, the caller's client is not asked, and cannot answer. The identical request spends
 // the grant, also after a restart of the gateway; every other one needs its own.
 func TestAnotherPersonApproves(t *testing.T) {
@@ -489,11 +516,13 @@ func TestAnotherPersonApproves(t *testing.T) {
 	}
 }
 
-// A grant is for one definition of the tool.
+// A grant is for one definition of the tool. If the tool changed since it was accepted, the approver sees the difference.
 func TestAGrantIsForOneDefinition(t *testing.T) {
 	t.Parallel()
 	book := approvals(t, t.TempDir()+"/approvals.json", time.Minute)
-	g, offices := controlled(t, gateway.Control{Approvals: book},
+	changes := func(_ context.Context, server, tool string) string { return server + "/" + tool + " has another text" }
+	mask := func(json.RawMessage) json.RawMessage { return json.RawMessage(`{"path":"masked"}`) }
+	g, offices := controlled(t, gateway.Control{Approvals: book, Changes: changes, Mask: mask},
 		`@approve("other") permit(principal, action == Action::"call", resource);`)
 	c := dial(t, g, "/mcp", interop.Legacy)
 	if _, err := c.CallTool(t.Context(), call("a__open")); err != nil {
@@ -508,14 +537,19 @@ func TestAGrantIsForOneDefinition(t *testing.T) {
 			t.Error("the tool ran with another definition")
 			return &mcp.CallToolResult{}, nil
 		})
-	for !slices.ContainsFunc(g.Attached().Snapshot("").Tools, func(d toolbox.Descriptor) bool {
-		return d.Description == "Another."
-	}) {
+	for !g.PolicyItem("a", "open").Changed {
 		time.Sleep(10 * time.Millisecond)
 	}
-	r, err := c.CallTool(t.Context(), call("a__open"))
-	if err != nil || !strings.Contains(answerText(r), "waits for approval") {
-		t.Error(answerText(r), err)
+	for _, tool := range []string{"a__open", "a__secret"} {
+		r, err := c.CallTool(t.Context(), call(tool))
+		if err != nil || !strings.Contains(answerText(r), "waits for approval") {
+			t.Error(answerText(r), err)
+		}
+	}
+	waiting, _ = book.List(t.Context(), nil)
+	if len(waiting) != 2 || waiting[0].Changed != "a/open has another text" || waiting[0].Description != "Another." ||
+		waiting[1].Changed != "" || string(waiting[1].Shown) != `{"path":"masked"}` {
+		t.Errorf("the approver sees %+v", waiting)
 	}
 }
 

@@ -405,6 +405,11 @@ func TestAnApprovedCallContinuesOnce(t *testing.T) {
 	if r, failed := post(t, web, "ann", asks, "tools/call", other); !strings.Contains(fmt.Sprint(string(r), failed), "waits for approval") {
 		t.Errorf("other arguments: %s %v", r, failed)
 	}
+	legacy := exchanged{url: web.URL + "/mcp", who: "ann", session: openSession(t, web.URL+"/mcp", "ann"),
+		body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + next(`{"n":1}`) + `}`}.send(t)
+	if !strings.Contains(legacy.reply, "waits for approval") {
+		t.Errorf("a legacy call continues it: %s", legacy.reply)
+	}
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan struct{})
 	go func() {
@@ -490,6 +495,9 @@ func TestAnAnswerAllowsOneCall(t *testing.T) {
 	s.beforeAnswer = func(_ mcp.Connection, r *jsonrpc.Request) {
 		if r.Method == protocol.MethodToolsCall {
 			ran.Add(1)
+			if strings.Contains(string(r.Params), "inputResponses") {
+				t.Errorf("the server gets the answer: %s", r.Params)
+			}
 		}
 	}
 	web := s.gateway(t, "a", interop.Modern, gateway.Options{Control: gateway.Control{
@@ -522,6 +530,12 @@ func TestAnAnswerAllowsOneCall(t *testing.T) {
 	} {
 		if asked == "" || ran.Load() != 0 {
 			t.Errorf("%s: asked %t, ran %d times", what, asked != "", ran.Load())
+		}
+	}
+	for _, content := range []string{`{}`, `{"approve":"true"}`, `{"approve":1}`, `{"approve":false,"approve":true}`} {
+		call("ann", one, strings.Replace(accept(state), `{"approve":true}`, content, 1))
+		if ran.Load() != 0 {
+			t.Errorf("%s is an approval: ran %d times", content, ran.Load())
 		}
 	}
 	if call("ann", other, accept(state)) == "" || ran.Load() != 0 { // allows the call that was asked about
