@@ -406,7 +406,8 @@ func TestAnApprovedCallContinuesOnce(t *testing.T) {
 		t.Errorf("other arguments: %s %v", r, failed)
 	}
 	legacy := exchanged{url: web.URL + "/mcp", who: "ann", session: openSession(t, web.URL+"/mcp", "ann"),
-		body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + next(`{"n":1}`) + `}`}.send(t)
+		body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a__t","arguments":{"n":1},"requestState":%q}}`,
+			state)}.send(t)
 	if !strings.Contains(legacy.reply, "waits for approval") {
 		t.Errorf("a legacy call continues it: %s", legacy.reply)
 	}

@@ -134,3 +134,18 @@ func TestNobodyManages(t *testing.T) {
 		}
 	}
 }
+
+// A policy that is not enforced gives no right to manage the gateway: only the group of administrators has it.
+func TestAReportedPolicyLetsNobodyManage(t *testing.T) {
+	t.Parallel()
+	everything := rules(t, `permit(principal, action, resource);`)
+	for _, report := range []bool{false, true} {
+		g := shelf{}.open(t, gateway.Options{Control: gateway.Control{Policy: always(everything, report)}})
+		for group, want := range map[string]bool{identity.AdminGroup: true, "dev": !report} {
+			id, call := &identity.Identity{Principal: "ann", Groups: []string{group}}, &approval.Subject{Server: "a", Tool: "open"}
+			if g.MayAdminister(id, "") != want || g.MayApprove(id, call, "") != want {
+				t.Errorf("report %t, group %s: not %t", report, group, want)
+			}
+		}
+	}
+}
