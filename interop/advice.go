@@ -140,6 +140,12 @@ var advices = []struct {
 		"the reply is larger than indus accepts: request less at once"},
 	{"the session is gone", func(c *circumstance) bool { return hasCause[*conn.SessionError](c) },
 		"the server restarted or dropped the session: call again"},
+	{"a server that runs once in a cluster, and no replica that runs it", func(c *circumstance) bool {
+		return c.isAny(ErrNowhere)
+	},
+		"the request was not sent: try again; if it fails again, read the logs of the replicas"},
+	{"a server that runs once in a cluster, in another command", func(c *circumstance) bool { return c.isAny(errSingle) },
+		"use it through indus serve"},
 	{"the connection ended before the call went out", func(c *circumstance) bool {
 		return c.calling && hasCause[*conn.UnsentError](c) && c.http == nil && c.rpc == nil && !c.isAny(syscall.ECONNREFUSED)
 	},

@@ -209,6 +209,10 @@ func TestAdviceFitsTheCause(t *testing.T) {
 			want(t, Server{Transport: tt.t, Timeouts: timeouts}, tt.cause, false)
 		})
 	}
+	t.Run("connect/single", func(t *testing.T) {
+		server := Server{Transport: shell("exit 0"), Single: true}
+		want(t, server, "a server that runs once in a cluster, in another command", false)
+	})
 	t.Run("call/the process ended", func(t *testing.T) {
 		const answers = `read x; echo '{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}'; read x; exit 3`
 		want(t, Server{Transport: shell(answers)}, "the process ended during the call", true)

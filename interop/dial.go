@@ -65,8 +65,11 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 const elsewhereHost = "the-replica-that-runs-it"
 
 // errSingle is returned for a server that other programs run, too.
-var errSingle = errors.New(`it is "single" and runs once in a cluster, and this program is no replica of it: ` +
-	"use it through indus serve")
+var errSingle = errors.New(`it is "single" and runs once in a cluster, and this program is no replica of it`)
+
+// ErrNowhere is returned by an [EndpointOptions].Elsewhere if no program that runs the server can be reached. The
+// request was not sent.
+var ErrNowhere = errors.New("no replica runs it now")
 
 func (e *Endpoint) url(url string, headers []Pair) (conn.URL, error) {
 	h := http.Header{}

@@ -143,7 +143,7 @@ func TestASingleServerRunsOnce(t *testing.T) {
 	if other := c.process(1, "write"); other != first {
 		t.Fatalf("the replicas reach the processes %s and %s", first, other)
 	}
-	if out, err := c.run(0, "mcp", "call", "w__write", "text="); err == nil || !strings.Contains(out, "use it through indus serve") {
+	if out, err := c.run(0, "mcp", "call", "w__write", "text="); err == nil || !strings.Contains(out, "no replica of it; use it through indus serve") {
 		t.Errorf("a command starts it too: %v: %s", err, out)
 	}
 	c.process(0, "grow") // the change reaches both replicas
@@ -184,6 +184,7 @@ func TestASingleServerRunsOnce(t *testing.T) {
 	c.nats.Kill()
 	for i := range c.served {
 		c.answers(i, "", "ask again")
+		c.answers(i, "", "the request was not sent: try again") // and not: it may have run
 	}
 	for end := time.Now().Add(deadline); ; time.Sleep(beatTime) {
 		if _, err := os.Stat("/proc/" + fourth); err != nil {

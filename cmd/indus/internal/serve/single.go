@@ -292,8 +292,8 @@ type elsewhere struct {
 }
 
 var (
-	errNowhere = errors.New("no replica runs it now")
-	errMoved   = errors.New("the replica does not run it any more")
+	errFree  = errors.New("its lease is free")
+	errMoved = errors.New("the replica does not run it any more")
 )
 
 // RoundTrip implements http.RoundTripper. If no replica runs the server, it waits until another one could have begun.
@@ -310,7 +310,7 @@ func (e *elsewhere) RoundTrip(r *http.Request) (*http.Response, error) {
 	late := time.After(2 * e.shared.Lease)
 	for {
 		holder, _, changed := e.holder(e.id)
-		why := errNowhere
+		why := errFree
 		if holder != "" {
 			var answer *http.Response
 			answer, why = e.send(r, body, holder, changed)
@@ -319,13 +319,13 @@ func (e *elsewhere) RoundTrip(r *http.Request) (*http.Response, error) {
 			}
 		}
 		if err := e.shared.Check(); err != nil {
-			return nil, fmt.Errorf("%w: %w", errNowhere, err)
+			return nil, fmt.Errorf("%w: %w", interop.ErrNowhere, err)
 		}
 		select {
 		case <-changed:
 		case <-time.After(singleRetry):
 		case <-late:
-			return nil, why
+			return nil, fmt.Errorf("%w: %w", interop.ErrNowhere, why)
 		case <-r.Context().Done():
 			return nil, r.Context().Err()
 		}
