@@ -59,7 +59,7 @@ func (m *Members) acquire(ctx context.Context, replaces func(address string) boo
 		}
 		if held, ok := errors.AsType[*HeldError](err); !ok || time.Now().After(deadline) {
 			if ok {
-				err = fmt.Errorf("the name %s belongs to a replica at %s: choose another name: %w", m.name, held.Data, err)
+				err = fmt.Errorf("the name belongs to a replica at %s: choose another name: %w", held.Data, err)
 			}
 			return err
 		}

@@ -264,6 +264,16 @@ func TestKeysOfACluster(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 		}
 	}
+	for _, want := range []string{"indus key add --mcp servers.json makes one", "--key --mcp servers.json\n"} {
+		c.served[0].waitFor(&c.served[0].err, want)
+	}
+	c.served[1].signal(syscall.SIGTERM)
+	c.served[1].ends(0)
+	c.flags[1] = append(c.flags[1], "--cluster", c.nats.URL) // which no other command has
+	c.start(1, "indus key add --mcp FILE makes one")
+	if out := c.must(0, "key", "ls"); !strings.Contains(out, `"indus key add --mcp servers.json" makes one`) {
+		t.Errorf("another command adds no key to the cluster: %s", out)
+	}
 	out := c.must(0, "key", "add", "--principal", "alice")
 	c.key = regexp.MustCompile(`(?m)^indus_\S+$`).FindString(out)
 	id := strings.TrimPrefix(strings.Split(c.key, ".")[0], "indus_")
@@ -280,7 +290,8 @@ func TestKeysOfACluster(t *testing.T) {
 			t.Errorf("removed without NATS: %v: %s", err, out)
 		}
 	}
-	if out, err := c.run(0, "connect", "cursor", "--yes", "--wait", "1s"); err == nil || !strings.Contains(out, "ask again") {
+	out, err := c.run(0, "connect", "cursor", "--yes", "--wait", "1s")
+	if err == nil || !strings.Contains(out, "does NATS run there") {
 		t.Errorf("a client gets a key without NATS: %v: %s", err, out)
 	}
 	c.nats.Run()

@@ -60,7 +60,7 @@ func (h *History) Close() { h.cluster.Close() }
 func (f *HistoryFlags) Open(ctx context.Context, s show.Streams) (*History, error) {
 	switch {
 	case f.path != "" && len(f.cluster.Paths) > 0:
-		return nil, Usagef("--ledger and --mcp exclude each other")
+		return nil, Usagef("--ledger names a file, and --mcp a configuration with a cluster: leave one of them out")
 	case f.path == "":
 		shared, err := f.cluster.Open(ctx, s)
 		if err != nil {

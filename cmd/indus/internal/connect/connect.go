@@ -222,7 +222,7 @@ func (f *connectFlags) entry(
 		e.Token = TokenVariable
 	}
 	if needsKey && e.Token != "" && os.Getenv(TokenVariable) == "" {
-		s.Reportf("the client takes its key from $%s: indus key add creates a key", TokenVariable)
+		s.Reportf("the client takes its key from $%s: indus key add%s creates a key", TokenVariable, f.RepeatPaths())
 	}
 	return e, nil
 }

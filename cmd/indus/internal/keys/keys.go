@@ -134,7 +134,7 @@ func listKeys(ctx context.Context, c *command.ClusterFlags, asJSON bool, s show.
 		return s.WriteIndented(out)
 	}
 	if len(all) == 0 {
-		s.Reportf(`there are no keys; "indus key add" makes one`)
+		s.Reportf(`there are no keys; "indus key add%s" makes one`, c.RepeatPaths())
 		return nil
 	}
 	var t show.Table

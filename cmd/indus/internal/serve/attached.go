@@ -51,7 +51,7 @@ func (f *serveFlags) findLedger(ctx context.Context, servers []interop.Server, s
 			return nil, command.Usagef(
 				"--ledger names a file, and replicas of a cluster share one ledger: leave one of them out")
 		}
-		l.repeat = f.RepeatPaths()
+		l.repeat = f.repeatShared()
 		return l, l.openShared(ctx, f.shared)
 	}
 	l.repeat = f.Repeat()

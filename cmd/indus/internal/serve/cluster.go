@@ -33,6 +33,18 @@ func (f *serveFlags) openCluster(ctx context.Context, c *mcpconfig.Config, s sho
 	return shared, err
 }
 
+// repeatShared returns the flags that select the cluster, or "", for a command that a message suggests. Only serve has
+// --cluster: other commands need a file with the setting.
+func (f *serveFlags) repeatShared() string {
+	switch {
+	case f.shared == nil:
+		return ""
+	case f.cluster != "":
+		return " --mcp FILE"
+	}
+	return f.RepeatPaths()
+}
+
 // join makes this process a member of the cluster, so that other replicas find it without --peer.
 func (p *replication) join(ctx context.Context, l net.Listener) error {
 	if p.shared == nil || l == nil {

@@ -256,7 +256,7 @@ func (f *frontGuard) connectCommand(t *clientTransport) string {
 	}
 	switch needsToken := f.needsToken(); {
 	case needsToken && slices.Contains(f.initial.Methods, authKeys):
-		line += " --key"
+		line += " --key" + f.flags.repeatShared()
 	case needsToken:
 		line = tokenVariable + "=TOKEN " + line
 	}
@@ -275,7 +275,8 @@ func (f *frontGuard) verifierOf(method string, a *mcpconfig.Auth) (identity.Veri
 		}
 		list, err := file.List()
 		if err == nil && !slices.ContainsFunc(list, func(k identity.Key) bool { return !k.Expired(time.Now()) }) {
-			f.s.Reportf("there is no API key that is good: indus key add makes one, which is heeded at once")
+			f.s.Reportf("there is no API key that is good: indus key add%s makes one, which is heeded at once",
+				f.flags.repeatShared())
 		}
 		return file, err
 	case authJWT:
