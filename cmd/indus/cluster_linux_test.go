@@ -174,6 +174,10 @@ func TestApprovalsOfACluster(t *testing.T) {
 	if other := c.waits(1, "first"); other != id {
 		t.Errorf("the same call waits for %s and %s", id, other)
 	}
+	missed, err := projectCommand(c.dirs[1], "approvals", "allow", id, "--yes").CombinedOutput()
+	if err == nil || !strings.Contains(string(missed), "--mcp FILE names the configuration of a cluster") {
+		t.Errorf("without the configuration: %v: %s", err, missed)
+	}
 	c.must(1, "approvals", "allow", id, "--yes")
 	c.served[0].signal(syscall.SIGKILL) // its state is not in the process
 	<-c.served[0].done

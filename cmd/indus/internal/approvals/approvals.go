@@ -84,8 +84,11 @@ func fileError(err error) error { return command.StateError("approvals", err) }
 
 // itemError returns an error about one approval.
 func itemError(err error) error {
+	if errors.Is(err, approval.ErrUnknown) {
+		return command.Usagef(`%w; "indus approvals" lists them, and --mcp FILE names the configuration of a cluster`, err)
+	}
 	for _, usage := range []error{
-		approval.ErrUnknown, approval.ErrExpired, approval.ErrDecided, approval.ErrRequester, approval.ErrNotCaller,
+		approval.ErrExpired, approval.ErrDecided, approval.ErrRequester, approval.ErrNotCaller,
 	} {
 		if errors.Is(err, usage) {
 			return command.AsUsage(err)
