@@ -553,6 +553,28 @@ func TestAGrantIsForOneDefinition(t *testing.T) {
 	}
 }
 
+// If tools of two servers have the same name, the policy sees each with the annotations of its own server.
+func TestClaimsAreOfTheServer(t *testing.T) {
+	t.Parallel()
+	s, claims := shelf{}, map[string]bool{"a": true, "b": false}
+	for id, destructive := range claims {
+		s[id] = mcp.NewServer(&mcp.Implementation{Name: id, Version: "1"}, nil)
+		s[id].AddTool(&mcp.Tool{
+			Name: "t", InputSchema: map[string]any{"type": "object"},
+			Annotations: &mcp.ToolAnnotations{DestructiveHint: &destructive},
+		}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{}, nil
+		})
+	}
+	g := s.open(t, gateway.Options{}, "a", "b")
+	for id, want := range claims {
+		it := g.PolicyItem(id, "t")
+		if got := it.Claims.Destructive; it.Server != id || got == nil || *got != want {
+			t.Errorf("the tool of %s is %+v, want destructive: %v", id, it, want)
+		}
+	}
+}
+
 // A policy that changes is followed by the lists of clients that are connected.
 func TestClientsAreToldThatThePolicyChanged(t *testing.T) {
 	t.Parallel()
