@@ -96,6 +96,16 @@ func (a *approvals) step(book *approval.Book, r *rand.Rand, by string) error {
 	return err
 }
 
+// granted returns nil once a grant was used.
+func (a *approvals) granted() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.spent) == 0 {
+		return errors.New("no grant was used")
+	}
+	return nil
+}
+
 // check fails the test if something that was confirmed is lost, or if a grant was used twice. book is any book.
 func (a *approvals) check(book *approval.Book) {
 	a.t.Helper()
@@ -106,9 +116,6 @@ func (a *approvals) check(book *approval.Book) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.t.Logf("%d items, %d decisions, %d grants", len(a.asked), len(a.decided), len(a.spent))
-	if len(a.spent) == 0 {
-		a.t.Error("without grants nothing is tested")
-	}
 	kept := map[string]bool{}
 	for _, item := range all {
 		kept[item.ID] = true
