@@ -105,7 +105,6 @@ func (b *Book) require(ctx context.Context, item *Item, key Digest, store bool) 
 		r := all.find(key, now)
 		switch {
 		case r == nil:
-			outcome = Pending
 			if err := b.checkLimits(all, item.Principal); err != nil {
 				return nil, err
 			}
