@@ -451,8 +451,7 @@ func (l *Shared) approvals(ctx context.Context, after uint64, current bool) (*ap
 func (l *Shared) takeEnded(run string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, isOwn := l.ended[run]
-	isEnded := l.ended[run]
+	isEnded, isOwn := l.ended[run]
 	if isOwn {
 		l.ended[run] = false
 	}

@@ -30,9 +30,9 @@ func (c *clustered) whoami(i int, want string) {
 	}
 }
 
-// A sign-in of one machine is valid at all replicas. Its refresh tokens are used once, and not while NATS is away.
-func TestSignInsOfACluster(t *testing.T) {
-	t.Parallel()
+// newSignedIn starts two replicas with a server at which alice has signed in.
+func newSignedIn(t *testing.T) (*clustered, *signInServer) {
+	t.Helper()
 	guarded := newGuarded(t, authserver.Options{Opaque: true})
 	c := &clustered{t: t, nats: natsserver.Start(t)}
 	c.env = []string{"INDUS_STORE_KEY=" + strings.Repeat("ab", 32), "BROWSER=browser", "BROWSER_USER=alice"}
@@ -43,6 +43,13 @@ func TestSignInsOfACluster(t *testing.T) {
 	c.must(0, "mcp", "login", "w")
 	c.whoami(0, "alice")
 	c.whoami(1, "alice")
+	return c, guarded
+}
+
+// A sign-in of one machine is valid at all replicas. Its refresh tokens are used once, and not while NATS is away.
+func TestSignInsOfACluster(t *testing.T) {
+	t.Parallel()
+	c, guarded := newSignedIn(t)
 	const rounds = 3
 	for range rounds {
 		guarded.as.Expire(t, "alice")
@@ -108,16 +115,7 @@ func TestSignInsOfACluster(t *testing.T) {
 // stored when NATS is back.
 func TestNATSEndsDuringARenewal(t *testing.T) {
 	t.Parallel()
-	guarded := newGuarded(t, authserver.Options{Opaque: true})
-	c := &clustered{t: t, nats: natsserver.Start(t)}
-	c.env = []string{"INDUS_STORE_KEY=" + strings.Repeat("ab", 32), "BROWSER=browser", "BROWSER_USER=alice"}
-	c.configure(map[string]any{"url": guarded.url}, "none", "permit(principal, action, resource);")
-	for i := range c.dirs {
-		c.start(i, "indus mcp login w")
-	}
-	c.must(0, "mcp", "login", "w")
-	c.whoami(0, "alice")
-	c.whoami(1, "alice")
+	c, guarded := newSignedIn(t)
 	kill := sync.OnceFunc(c.nats.Kill)
 	guarded.mu.Lock()
 	guarded.refuses = func(grant string, _ http.ResponseWriter) bool {
