@@ -66,7 +66,7 @@ func TestATokenFileThatIsAPipe(t *testing.T) {
 	// net/http reads no more of a header than this.
 	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
 	r.Header.Set("X-Large", strings.Repeat("x", 100<<10))
-	if resp, err := http.DefaultClient.Do(r); err != nil || resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+	if resp, err := timedClient.Do(r); err != nil || resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("a large header: %v, %v", resp, err)
 	}
 	p.signal(syscall.SIGTERM)

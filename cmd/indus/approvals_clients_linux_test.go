@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/internal/testkit/fixture"
@@ -299,7 +298,7 @@ func (c *approvingClient) isBound() {
 func (c *approvingClient) redefine(tool, description string) {
 	c.t.Helper()
 	c.g.servers["other"].define(tool, description)
-	for {
+	eventually(c.t, func() string {
 		_, _, body := listTools(c.t, c.g.url+"/other", c.g.alice)
 		var list struct {
 			Result struct {
@@ -311,11 +310,11 @@ func (c *approvingClient) redefine(tool, description string) {
 		}
 		for _, d := range list.Result.Tools {
 			if d.Name == tool && d.Description == description {
-				return
+				return ""
 			}
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return fmt.Sprintf("%s changed to %q, and is not in the list %s", tool, description, body)
+	})
 }
 
 // isLate checks that neither a call nor a grant is good after it expired, at an indus with a short time to expire.
@@ -325,16 +324,16 @@ func (c *approvingClient) isLate(url string) {
 	c.answer = accepts
 	ask := func() string { return c.waits(c.callAt(url, c.g.alice, "other__write", text)) }
 	expired := func(id string) {
-		for {
+		eventually(c.t, func() string {
 			i, err := c.g.book.Item(c.t.Context(), id)
 			if err != nil {
 				c.t.Fatal(err)
 			}
-			if i.State == approval.Expired {
-				return
+			if i.State != approval.Expired {
+				return fmt.Sprintf("%s has not expired: %+v", id, i)
 			}
-			time.Sleep(10 * time.Millisecond)
-		}
+			return ""
+		})
 	}
 	first := ask()
 	expired(first)
@@ -342,16 +341,18 @@ func (c *approvingClient) isLate(url string) {
 	if err == nil || !strings.Contains(string(out), "it has expired at ") {
 		c.t.Errorf("an expired call was allowed: %v, %s", err, out)
 	}
-	granted := ask()
-	for {
+	var granted string
+	eventually(c.t, func() string {
+		granted = ask()
 		_, err := c.g.book.Decide(c.t.Context(), granted, approval.Decision{Allow: true, Channel: approval.ByOperator})
-		if err == nil {
-			break
-		} else if !errors.Is(err, approval.ErrExpired) {
+		if errors.Is(err, approval.ErrExpired) {
+			return "this machine is too slow to allow a call in two seconds"
+		}
+		if err != nil {
 			c.t.Fatal(err)
 		}
-		granted = ask() // the machine is slow
-	}
+		return ""
+	})
 	expired(granted)
 	if again := ask(); again == granted {
 		c.t.Errorf("the grant %s is used late", granted)

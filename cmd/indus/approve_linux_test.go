@@ -66,7 +66,7 @@ func startOnTerminal(t *testing.T, dir string, args ...string) *approveTerminal 
 
 // projectCommand returns a command of indus in a directory that is also its home.
 func projectCommand(dir string, args ...string) *exec.Cmd {
-	cmd := exec.Command("indus", args...)
+	cmd := timedCommand(args...)
 	cmd.Dir = dir
 	cmd.Env = append(cmd.Environ(), "HOME="+dir, "USERPROFILE="+dir, "XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+dir,
 		"TERM=xterm")

@@ -30,7 +30,7 @@ func listTools(t *testing.T, at, token string) (int, string, string) {
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	res, err := http.DefaultClient.Do(r)
+	res, err := timedClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}

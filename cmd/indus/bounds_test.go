@@ -54,7 +54,7 @@ func TestAHangingServerTakesNothingFromAnother(t *testing.T) {
 				}
 				r.Header.Set("Content-Type", "application/json")
 				r.Header.Set("Mcp-Session-Id", session)
-				if resp, err := http.DefaultClient.Do(r); err == nil {
+				if resp, err := timedClient.Do(r); err == nil {
 					_, _ = io.Copy(io.Discard, resp.Body)
 					resp.Body.Close()
 				}

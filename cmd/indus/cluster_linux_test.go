@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -30,6 +31,7 @@ type clustered struct {
 	flags  [2][]string
 	env    []string
 	key    string // of the client
+	lease  string // "" means 2s
 }
 
 func newClustered(t *testing.T, way, auth string) *clustered {
@@ -51,7 +53,7 @@ func (c *clustered) configure(row map[string]any, auth, policy string) {
 	t.Helper()
 	config, err := json.Marshal(map[string]any{
 		"servers": map[string]any{"w": row}, "policy": "policy.cedar",
-		"cluster": map[string]any{"nats": c.nats.URL, "monitor": c.nats.Monitor, "lease": "2s"},
+		"cluster": map[string]any{"nats": c.nats.URL, "monitor": c.nats.Monitor, "lease": cmp.Or(c.lease, "2s")},
 		"auth":    map[string]any{"methods": []string{auth}},
 	})
 	if err != nil {
@@ -111,7 +113,7 @@ func (c *clustered) send(i int, session, method, name, params string) string {
 			r.Header.Set(k, v)
 		}
 	}
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := timedClient.Do(r)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -246,7 +248,7 @@ func TestMembersOfACluster(t *testing.T) {
 		}
 	}
 	until("w__write")
-	c.served[0].signal(syscall.SIGSTOP)
+	c.served[0].pause()
 	until("404 Not Found")
 	c.served[0].signal(syscall.SIGCONT)
 	until("w__write")

@@ -34,7 +34,7 @@ func TestTheComposeFileServes(t *testing.T) {
 	}
 	dir, token := t.TempDir(), sealed.NewKeyText()
 	composeFiles(t, dir, token, natsserver.Start(t))
-	s := site{web: &http.Client{Transport: bearer(token)}}
+	s := site{web: &http.Client{Timeout: deadline, Transport: bearer(token)}}
 	t.Cleanup(s.web.CloseIdleConnections)
 	for _, name := range []string{"a", "b"} {
 		m := &member{name: name}
@@ -53,7 +53,7 @@ func TestTheComposeFileServes(t *testing.T) {
 		s.members = append(s.members, m)
 	}
 	front := replicas.HAProxy(t, s.urls()...)
-	a, err := http.Post(front+"/mcp", "application/json", strings.NewReader(initialization))
+	a, err := timedClient.Post(front+"/mcp", "application/json", strings.NewReader(initialization))
 	if err != nil || a.StatusCode != http.StatusUnauthorized {
 		t.Fatalf("without the token: %v %v", a, err)
 	}

@@ -47,7 +47,7 @@ func (c *client) call(tool, arguments string) (id int) {
 	}
 	go func() {
 		defer cancel()
-		if resp, err := http.DefaultClient.Do(r); err == nil {
+		if resp, err := timedClient.Do(r); err == nil {
 			defer resp.Body.Close()
 			for lines := bufio.NewScanner(resp.Body); lines.Scan(); { // complete lines, because answers arrive in parallel
 				fmt.Fprintf(&c.messages, "%s\n", lines.Text())

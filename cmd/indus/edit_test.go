@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,7 +18,7 @@ func TestCommandsEditAtOnce(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	file := filepath.Join(dir, "servers.json")
 	run := func(args ...string) {
-		cmd := exec.Command("indus", args...)
+		cmd := timedCommand(args...)
 		cmd.Dir = dir
 		cmd.Env = append(cmd.Environ(), "HOME="+dir, "USERPROFILE="+dir, "XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+state)
 		if said, err := cmd.CombinedOutput(); err != nil {

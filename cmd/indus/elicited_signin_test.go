@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -38,7 +37,7 @@ func TestCallersSignInByTheirClients(t *testing.T) {
 		"serve", "--addr", "127.0.0.1:0", "--auth", "keys,jwt", "--issuer", front.Issuer)
 	run := func(args ...string) string {
 		t.Helper()
-		other := exec.CommandContext(t.Context(), "indus", args...)
+		other := timedCommand(args...)
 		other.Dir, other.Env = cmd.Dir, append(cmd.Env, "BROWSER=browser", "BROWSER_USER=operator")
 		out, err := other.Output()
 		if err != nil {
@@ -148,7 +147,7 @@ func TestTheFirstCallerSignsIn(t *testing.T) {
 	guarded := newGuarded(t, authserver.Options{Opaque: true})
 	cmd := indusCommand(t, map[string]any{"safe": map[string]any{"url": guarded.url, "per": "principal"}}, "serve",
 		"--addr", "127.0.0.1:0", "--auth", "keys")
-	add := exec.CommandContext(t.Context(), "indus", "key", "add", "--principal", "ann")
+	add := timedCommand("key", "add", "--principal", "ann")
 	add.Dir, add.Env = cmd.Dir, cmd.Env
 	key, err := add.Output()
 	if err != nil {

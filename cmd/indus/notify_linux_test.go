@@ -30,7 +30,7 @@ func TestServeNotifiesItsServiceManager(t *testing.T) {
 			p := launch(t, cmd)
 			expectState(t, manager, "READY=1")
 			url := p.waitFor(&p.err, `serving at (\S+)/mcp\n`)
-			res, err := http.Get(url + "/livez")
+			res, err := timedClient.Get(url + "/livez")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -55,7 +54,7 @@ func TestOpTokens(t *testing.T) {
 			for _, args := range [][]string{
 				{"ls", url}, {"schema", url, "echo"}, {"call", url, "echo", "message=hi", "--json"},
 			} {
-				cmd := exec.Command("indus", append(append([]string{"op"}, args...), tt.flags...)...)
+				cmd := timedCommand(append(append([]string{"op"}, args...), tt.flags...)...)
 				cmd.Env = append(cmd.Environ(), tt.env...)
 				cmd.Stdin = strings.NewReader(tt.stdin)
 				out, _ := cmd.CombinedOutput()

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io"
+	"net/http"
 	"os/exec"
 	"regexp"
 	"sync"
@@ -13,6 +15,18 @@ import (
 
 // deadline limits every wait of a test. A test that passes never waits for it.
 const deadline = 2 * time.Minute
+
+// timedClient sends requests of tests. A request that is not answered ends the test, and not the time of all tests.
+var timedClient = &http.Client{Timeout: deadline}
+
+// timedCommand is indus, which is killed if it runs for longer than any test needs it.
+func timedCommand(args ...string) *exec.Cmd {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*deadline)
+	context.AfterFunc(ctx, cancel)
+	cmd := exec.CommandContext(ctx, "indus", args...)
+	cmd.WaitDelay = deadline
+	return cmd
+}
 
 // program is a command that runs beside the test.
 type program struct {

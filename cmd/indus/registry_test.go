@@ -110,7 +110,7 @@ func listEntries(w http.ResponseWriter, r *http.Request, entries []registryEntry
 
 // fetched gets a document without credentials. It checks a list of servers against the API's OpenAPI description.
 func fetched(ts *testscript.TestScript, _ *scene, args []string) {
-	response, err := http.Get(args[0])
+	response, err := timedClient.Get(args[0])
 	ts.Check(err)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)

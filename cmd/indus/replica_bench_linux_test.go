@@ -78,16 +78,15 @@ func BenchmarkHop(b *testing.B) {
 // BenchmarkDeadReplica measures the time in which a request for a session of a replica that was killed or stopped gets
 // its 404 at another replica.
 func BenchmarkDeadReplica(b *testing.B) {
-	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "stopped": syscall.SIGSTOP} {
+	for name, end := range map[string]func(*member){
+		"killed": func(m *member) { m.signal(syscall.SIGKILL) }, "stopped": func(m *member) { m.pause() },
+	} {
 		b.Run(name, func(b *testing.B) {
 			s := newGossip(b, 2)
 			owner, other := s.members[0], s.members[1].url
 			session := s.begin(b, owner.url)
 			s.call(b, other, session)
-			owner.signal(signal)
-			if signal == syscall.SIGSTOP {
-				owner.waitStopped()
-			}
+			end(owner)
 			for b.Loop() {
 				a, err := s.send(b.Context(), other, "", session, toolCall(1, "g__sleep", `{"nonce":"n","ms":0}`, false))
 				if err != nil || a.status != http.StatusNotFound {

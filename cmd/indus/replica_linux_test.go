@@ -51,8 +51,7 @@ func TestAReplicaHangs(t *testing.T) {
 	victim := c.members[1]
 	c.advance(3)
 	f := c.breaks(victim)
-	victim.signal(syscall.SIGSTOP)
-	victim.waitStopped()
+	victim.pause()
 	c.mark(&f.dead)
 	c.WaitReady(t, 2)
 	c.mark(&f.unused)
@@ -163,7 +162,7 @@ func newBalanced(t *testing.T) *balanced {
 // newSite starts n replicas, and waits until each of them has its servers.
 func newSite(t testing.TB, n int, servers map[string]row, flags ...string) site {
 	t.Helper()
-	s := site{web: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	s := site{web: &http.Client{Timeout: deadline, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	t.Cleanup(s.web.CloseIdleConnections)
 	dir := t.TempDir()
 	flags = append(flags, "--no-ledger")
@@ -330,11 +329,12 @@ func (m *member) leave() {
 	}
 }
 
-// waitStopped waits until no thread of the process runs.
-func (m *member) waitStopped() {
-	m.t.Helper()
+// pause stops the process, and waits until none of its threads runs: on a busy machine it may still read a request.
+func (p *program) pause() {
+	p.t.Helper()
+	p.signal(syscall.SIGSTOP)
 	for end := time.Now().Add(deadline); ; time.Sleep(time.Millisecond) {
-		all, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", m.cmd.Process.Pid))
+		all, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.cmd.Process.Pid))
 		runs := len(all) == 0
 		for _, file := range all {
 			b, err := os.ReadFile(file)
@@ -344,7 +344,7 @@ func (m *member) waitStopped() {
 			return
 		}
 		if time.Now().After(end) {
-			m.t.Fatalf("%s still runs", m.name)
+			p.t.Fatalf("%q still runs", p.cmd.Args)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -159,8 +158,8 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 				}
 				out, errs := &untilAnswered{answered: make(chan struct{})}, &untilAnswered{answered: make(chan struct{})}
 				if words[0] == "serve" {
-					cmd := exec.Command("indus", words...)
-					cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, errs, deadline
+					cmd := timedCommand(words...)
+					cmd.Stdout, cmd.Stderr = out, errs
 					cmd.Stdin = io.MultiReader(strings.NewReader(
 						`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}

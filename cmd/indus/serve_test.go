@@ -201,8 +201,7 @@ func post(t *testing.T, url, session, method, params string) (body, opened strin
 		r.Header.Set("Mcp-Protocol-Version", "2025-11-25")
 		r.Header.Set("Mcp-Session-Id", session)
 	}
-	client := &http.Client{Timeout: deadline}
-	resp, err := client.Do(r)
+	resp, err := timedClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}

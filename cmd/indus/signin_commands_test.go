@@ -165,7 +165,7 @@ func (g *signInServer) verify(ctx context.Context, token string, _ *http.Request
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.SetBasicAuth(authserver.Machine().ID, authserver.Machine().Secret)
-	res, err := http.DefaultClient.Do(req)
+	res, err := timedClient.Do(req)
 	if err != nil {
 		return nil, err
 	}

@@ -140,7 +140,7 @@ func TestASingleServerRunsOnce(t *testing.T) {
 	c.start(old, "w: ready")
 
 	old = c.holder()
-	c.served[old].signal(syscall.SIGSTOP)
+	c.served[old].pause()
 	fourth := c.process(1-old, "write")
 	time.Sleep(3 * time.Second) // longer than the lease: the process does not live as long as its replica sleeps
 	c.served[old].signal(syscall.SIGCONT)
@@ -175,7 +175,7 @@ func TestASingleServerRunsOnce(t *testing.T) {
 // A legacy server from npm has one process too. At both replicas, progress arrives before the result.
 func TestASingleServerFromNPM(t *testing.T) {
 	t.Parallel()
-	c := &clustered{t: t, nats: natsserver.Start(t)}
+	c := &clustered{t: t, nats: natsserver.Start(t), lease: "30s"} // it does not move
 	name, args := peers.Everything(t, "stdio")
 	c.configure(map[string]any{"command": name, "args": args, "single": true}, "none", "permit(principal, action, resource);")
 	for i := range c.dirs {

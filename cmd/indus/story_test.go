@@ -397,7 +397,7 @@ func TestAnApproverSeesTheChangeOfTheTool(t *testing.T) {
 		if id == nil {
 			t.Fatal(err)
 		}
-		show := exec.Command("indus", "approvals", "show", id[1])
+		show := timedCommand("approvals", "show", id[1])
 		show.Dir, show.Env = cmd.Dir, cmd.Env
 		out, err := show.Output()
 		if err != nil {

@@ -20,7 +20,7 @@ func TestServeShowsItsMetrics(t *testing.T) {
 	for address, says := range map[string]string{
 		url: "go_goroutines", strings.TrimSuffix(url, "/metrics") + "/mcp": "the metrics are at /metrics",
 	} {
-		response, err := http.Get(address)
+		response, err := timedClient.Get(address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +30,7 @@ func TestServeShowsItsMetrics(t *testing.T) {
 			t.Errorf("%s: %v, %.200s", address, err, body)
 		}
 	}
-	response, err := http.Get(strings.TrimSuffix(gateway, "/mcp") + "/metrics")
+	response, err := timedClient.Get(strings.TrimSuffix(gateway, "/mcp") + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestATraceLeadsThroughServe(t *testing.T) {
 			t.Errorf("%s: the server got %s", version, got)
 		}
 	}
-	response, err := http.Get(metrics)
+	response, err := timedClient.Get(metrics)
 	if err != nil {
 		t.Fatal(err)
 	}

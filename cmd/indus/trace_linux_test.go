@@ -53,7 +53,7 @@ func TestACallCrossesThePackagesOfTheTenSteps(t *testing.T) {
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		if resp, err := http.DefaultClient.Do(r); err == nil {
+		if resp, err := timedClient.Do(r); err == nil {
 			resp.Body.Close()
 		}
 	}()

@@ -80,7 +80,7 @@ func (b *Balancer) check(ctx context.Context) {
 	var all sync.WaitGroup
 	for i, backend := range backends {
 		all.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // a busy machine may take some
 			defer cancel()
 			r, _ := http.NewRequestWithContext(ctx, http.MethodGet, backend+"/readyz", nil)
 			r.Close = true
