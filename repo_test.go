@@ -51,7 +51,7 @@ var layers = []layer{
 		"an agent compiles without the bridge"},
 	{"identity", []string{"cluster", "toolbox", "internal/atomicfile", "internal/statefile"},
 		"the sender of an HTTP request: no idea of MCP, nor of the request itself"},
-	{"replica", []string{"internal/sealed"},
+	{"replica", []string{"internal/sealed", "internal/watch"},
 		"HTTP requests between processes that serve the same clients: no idea of MCP, nor of the rights of a caller"},
 	{"cluster", []string{"internal/watch"}, "state that processes share: no idea of its meaning, nor of an engine"},
 	{"cluster/nats", []string{"cluster"}, "one engine: no idea of the state, and no other package knows NATS"},

@@ -65,7 +65,11 @@ func (r *Replica) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
 		in, service, err := r.accept(in)
 		to := next
-		if err == nil && service != "" {
+		switch {
+		case err == nil && service == serviceAsk:
+			w.WriteHeader(http.StatusNoContent)
+			return
+		case err == nil && service != "":
 			to, err = r.service(service)
 		}
 		if err != nil {

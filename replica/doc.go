@@ -25,6 +25,9 @@
 // (Expect: 100-continue). So a request that fails before that did not run, which is [ErrGone]. After that, it may have
 // run, which is [Lost]. A request that was forwarded is not forwarded again, and names the replica that it is for.
 //
+// While requests take long, their owner is asked every five seconds whether it answers. After 15 seconds without an
+// answer, they are lost.
+//
 // # Services
 //
 // [Replica.Do] sends a request of a replica itself to a service that one of the replicas runs, such as a server that

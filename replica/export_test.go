@@ -6,6 +6,11 @@ import (
 	"time"
 )
 
+// MaxSilence is short in tests. An owner hangs after this time and one question without an answer.
+const MaxSilence = time.Second
+
+func init() { askInterval, maxSilence = 50*time.Millisecond, MaxSilence }
+
 // Dial connects to a peer as Forward does.
 func Dial(c Credentials) func(ctx context.Context, network, address string) (net.Conn, error) {
 	r := &Replica{opts: Options{Credentials: c}}

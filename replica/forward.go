@@ -79,20 +79,29 @@ func (r *Replica) send(
 	late := time.AfterFunc(answerWait, func() {
 		if sent.giveUp() {
 			cancel(fmt.Errorf("it does not accept a request within %v", answerWait))
+		} else {
+			r.add(q.To, address, sent, cancel)
 		}
 	})
+	end := func() {
+		late.Stop()
+		r.inFlight.remove(address, sent)
+	}
 	answer, err := r.transport.RoundTrip(out)
-	late.Stop()
 	switch {
-	case err == nil && len(q.Body) == 0 && !sent.begin():
+	case err == nil && !sent.begin():
 		answer.Body.Close()
 		err = context.Cause(ctx)
 	case err == nil && answer.Header.Get(headerMark) == refusedMark:
+		defer end()
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, 500))
 		answer.Body.Close()
 		return nil, fmt.Errorf("%w: %s: %s", ErrGone, q.To, strings.TrimSpace(string(text)))
+	case err == nil:
+		answer.Body = &answerBody{answer.Body, ctx, end}
 	}
 	if err != nil {
+		end()
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
@@ -183,8 +192,9 @@ var errGivenUp = errors.New("the request was given up")
 
 // delivery is the body of a request. net/http reads it when the owner asks for it.
 type delivery struct {
-	body  *bytes.Reader
-	state atomic.Int32
+	body   *bytes.Reader
+	state  atomic.Int32
+	isOver bool // guarded by inFlight.mu
 }
 
 // begin reports whether the request may be sent.

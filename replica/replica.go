@@ -42,6 +42,7 @@ type Replica struct {
 	opts        Options
 	transport   *http.Transport
 	peers       peers
+	inFlight    inFlight
 	credentials atomic.Int64 // the change of the credentials with which unused connections were made
 }
 

@@ -224,8 +224,31 @@ func TestApprovalsOfACluster(t *testing.T) {
 	c.answers(0, "fourth", "wrote fourth")
 }
 
-// Replicas of a cluster find each other without --peer. A replica that stops answering is gone after a lease, and is
-// back when it answers again.
+// stream opens the stream of a session at a replica. The channel is closed when it ends.
+func (c *clustered) stream(i int, session string) <-chan struct{} {
+	c.t.Helper()
+	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, c.urls[i], nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	r.Header = http.Header{
+		"Accept": {"text/event-stream"}, "Mcp-Session-Id": {session}, "Mcp-Protocol-Version": {"2025-11-25"},
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		c.t.Fatal(answer, err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer answer.Body.Close()
+		_, _ = io.Copy(io.Discard, answer.Body)
+	}()
+	return ended
+}
+
+// Replicas of a cluster find each other without --peer. A replica that stops answering is gone after a lease, what was
+// in flight there ends, and it is back when it answers again.
 func TestMembersOfACluster(t *testing.T) {
 	t.Parallel()
 	c := newClustered(t, "caller", "none")
@@ -248,8 +271,14 @@ func TestMembersOfACluster(t *testing.T) {
 		}
 	}
 	until("w__write")
+	streamed := c.stream(1, session)
 	c.served[0].pause()
 	until("404 Not Found")
+	select {
+	case <-streamed:
+	case <-time.After(deadline):
+		t.Error("the stream of a replica that hangs has no end")
+	}
 	c.served[0].signal(syscall.SIGCONT)
 	until("w__write")
 	c.served[0].signal(syscall.SIGTERM)
