@@ -102,11 +102,12 @@ func (e *Endpoint) listen(c conn.Conn) {
 	}
 }
 
-// isListCurrent reports whether there is a list that counts as current.
+// isListCurrent reports whether there is a list that counts as current, or will when its request is answered.
 func (e *Endpoint) isListCurrent() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.list != nil && e.list.changes == e.listChanges
+	return e.list != nil && e.list.changes == e.listChanges ||
+		e.listRequest != nil && e.listRequest.changes == e.listChanges
 }
 
 // listenEnded is called when another subscription of a connection has ended. On a stream, go-sdk
