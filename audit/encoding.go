@@ -202,7 +202,7 @@ func (l *lineReader) read(line []byte) (r Record, err error) {
 
 // readMembers reads the members after the hash. It skips unknown members, because a later version may have more.
 func (l *lineReader) readMembers(r *Record, rest []byte) bool {
-	read := chain.EachMember(rest, func(key, value []byte) (ok bool) {
+	read := wire.EachMember(rest, func(key, value []byte) (ok bool) {
 		ok = true
 		switch string(key) {
 		case "event_id":
@@ -249,13 +249,13 @@ func trimBrackets(value []byte) []byte { return value[1 : len(value)-1] }
 
 // readExtensions reads the extension of indus, and skips others.
 func (l *lineReader) readExtensions(r *Record, value []byte) bool {
-	return value[0] == '{' && chain.EachMember(trimBrackets(value), func(key, value []byte) bool {
+	return value[0] == '{' && wire.EachMember(trimBrackets(value), func(key, value []byte) bool {
 		return string(key) != "indus" || value[0] == '{' && l.readExtension(r, trimBrackets(value))
 	})
 }
 
 func (l *lineReader) readExtension(r *Record, rest []byte) bool {
-	return chain.EachMember(rest, func(key, value []byte) (ok bool) {
+	return wire.EachMember(rest, func(key, value []byte) (ok bool) {
 		ok = true
 		var n uint64
 		if c := value[0]; c >= '0' && c <= '9' {

@@ -150,7 +150,7 @@ func readLine(line []byte, text func([]byte) string) (r record, err error) {
 func (r *record) readHead(head []byte, text func([]byte) string) (ok bool) {
 	head, ok = bytes.CutPrefix(head, []byte(`{`))
 	members := r.members()
-	return ok && chain.EachMember(head, func(key, value []byte) (ok bool) {
+	return ok && wire.EachMember(head, func(key, value []byte) (ok bool) {
 		ok = true
 		switch string(key) {
 		case "seq":

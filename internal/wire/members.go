@@ -97,6 +97,18 @@ func FindKey(obj json.RawMessage, match func(key []byte) bool) []byte {
 	return nil
 }
 
+// EachMember calls read with each raw key, without its quotes, and value of an object without its braces, until read
+// returns false. It reports whether b is such an object and read accepted all members. It allocates nothing.
+func EachMember(b []byte, read func(key, value []byte) bool) bool {
+	c := cursor{b: b, close: '}', first: true}
+	for c.i < len(b) {
+		if !c.next() || !read(b[c.start+1:c.keyEnd-1], b[c.value:c.end]) {
+			return false
+		}
+	}
+	return true
+}
+
 // Unique returns a [KeyError] for the first member with a decoded key that an earlier member has.
 func Unique(members []Member) error {
 	if len(members) <= 16 {
