@@ -153,18 +153,12 @@ func (r *rule) text() string {
 func (r *rule) contradiction() string {
 	var parts []ast.IsNode
 	for _, c := range r.ast.Conditions {
-		body := c.Body
-		if c.Condition == ast.ConditionUnless {
-			body = ast.NodeTypeNot{UnaryNode: ast.UnaryNode{Arg: body}}
-		}
-		parts = append(parts, conjuncts(body)...)
+		parts = append(parts, conjuncts(bodyOf(c))...)
 	}
-	switch scope := r.ast.Principal.(type) {
-	case ast.ScopeTypeEq:
+	if scope, ok := r.ast.Principal.(ast.ScopeTypeEq); ok {
 		parts = append(parts, equality("principal", scope.Entity))
 	}
-	switch scope := r.ast.Resource.(type) {
-	case ast.ScopeTypeEq:
+	if scope, ok := r.ast.Resource.(ast.ScopeTypeEq); ok {
 		parts = append(parts, equality("resource", scope.Entity))
 	}
 	return contradictionOf(parts)
@@ -190,8 +184,6 @@ func conjuncts(n ast.IsNode) []ast.IsNode {
 	}
 	return []ast.IsNode{n}
 }
-
-func negation(n ast.IsNode) ast.IsNode { return ast.NodeTypeNot{UnaryNode: ast.UnaryNode{Arg: n}} }
 
 // bounds are the values that one expression can have.
 type bounds struct {
@@ -241,31 +233,24 @@ func contradictionOf(parts []ast.IsNode) string {
 
 // limitOf returns the range that a comparison with a literal gives its left side. An equality has low == top.
 func limitOf(n ast.IsNode) (left ast.IsNode, right types.Value, low, top int64, ok bool) {
-	limit := func(b ast.BinaryNode) (ast.IsNode, types.Value, int64, bool) {
-		v := literalOf(b.Right)
-		long, _ := v.(types.Long)
-		return b.Left, v, int64(long), v != nil && literalOf(b.Left) == nil
+	b := operandsOf(n)
+	if _, isEqual := n.(ast.NodeTypeEquals); isEqual && literalOf(b.Left) != nil {
+		b.Left, b.Right = b.Right, b.Left
 	}
-	var value int64
-	switch v := n.(type) {
+	right = literalOf(b.Right)
+	long, _ := right.(types.Long)
+	value, ok := int64(long), right != nil && literalOf(b.Left) == nil
+	switch n.(type) {
 	case ast.NodeTypeEquals:
-		left, right, value, ok = limit(v.BinaryNode)
-		if literalOf(v.Left) != nil {
-			left, right, value, ok = limit(ast.BinaryNode{Left: v.Right, Right: v.Left})
-		}
-		return left, right, value, value, ok
+		return b.Left, right, value, value, ok
 	case ast.NodeTypeLessThan:
-		left, right, value, ok = limit(v.BinaryNode)
-		return left, right, math.MinInt64, max(value, math.MinInt64+1) - 1, ok && value > math.MinInt64+1
+		return b.Left, right, math.MinInt64, max(value, math.MinInt64+1) - 1, ok && value > math.MinInt64+1
 	case ast.NodeTypeLessThanOrEqual:
-		left, right, value, ok = limit(v.BinaryNode)
-		return left, right, math.MinInt64, value, ok && value > math.MinInt64
+		return b.Left, right, math.MinInt64, value, ok && value > math.MinInt64
 	case ast.NodeTypeGreaterThan:
-		left, right, value, ok = limit(v.BinaryNode)
-		return left, right, min(value, math.MaxInt64-1) + 1, math.MaxInt64, ok && value < math.MaxInt64-1
+		return b.Left, right, min(value, math.MaxInt64-1) + 1, math.MaxInt64, ok && value < math.MaxInt64-1
 	case ast.NodeTypeGreaterThanOrEqual:
-		left, right, value, ok = limit(v.BinaryNode)
-		return left, right, value, math.MaxInt64, ok && value < math.MaxInt64
+		return b.Left, right, value, math.MaxInt64, ok && value < math.MaxInt64
 	}
 	return nil, nil, 0, 0, false
 }

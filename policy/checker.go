@@ -202,19 +202,15 @@ func (t *typing) rewrite(n ast.IsNode, hidden string) ast.IsNode {
 	case ast.NodeTypeLessThan, ast.NodeTypeLessThanOrEqual, ast.NodeTypeGreaterThan, ast.NodeTypeGreaterThanOrEqual,
 		ast.NodeTypeAdd, ast.NodeTypeSub, ast.NodeTypeMult, ast.NodeTypeNegate:
 		return as(anyLong)
-	case ast.NodeTypeEquals:
-		return t.comparison(n, v.BinaryNode, sameAsItself)
-	case ast.NodeTypeNotEquals:
-		return t.comparison(n, v.BinaryNode, sameAsItself)
+	case ast.NodeTypeEquals, ast.NodeTypeNotEquals:
+		return t.comparison(n, sameAsItself)
 	case ast.NodeTypeContains:
 		if !isDynamic(v.Left) {
-			return t.comparison(n, v.BinaryNode, isEmpty)
+			return t.comparison(n, isEmpty)
 		}
-		return t.comparison(n, v.BinaryNode, sameAsItself)
-	case ast.NodeTypeContainsAll:
-		return t.comparison(n, v.BinaryNode, isEmpty)
-	case ast.NodeTypeContainsAny:
-		return t.comparison(n, v.BinaryNode, isEmpty)
+		return t.comparison(n, sameAsItself)
+	case ast.NodeTypeContainsAll, ast.NodeTypeContainsAny:
+		return t.comparison(n, isEmpty)
 	case ast.NodeTypeIsEmpty:
 		return as(anySet)
 	case ast.NodeTypeHas:
@@ -280,7 +276,8 @@ func (t *typing) parts(n ast.IsNode) (tests []ast.IsNode) {
 }
 
 // comparison rewrites a comparison of a dynamic expression. test returns a test of the other side.
-func (t *typing) comparison(n ast.IsNode, b ast.BinaryNode, test func(ast.IsNode) ast.IsNode) ast.IsNode {
+func (t *typing) comparison(n ast.IsNode, test func(ast.IsNode) ast.IsNode) ast.IsNode {
+	b := operandsOf(n)
 	left, right := isDynamic(b.Left), isDynamic(b.Right)
 	switch {
 	case left && right:

@@ -64,11 +64,7 @@ func (d *decision) missing(e *environment, r *rule, action Action) (missing []st
 			scopeText("resource", r.ast.Resource)))
 	}
 	for _, c := range r.ast.Conditions {
-		body := c.Body
-		if c.Condition == ast.ConditionUnless {
-			body = ast.NodeTypeNot{UnaryNode: ast.UnaryNode{Arg: body}}
-		}
-		if text := d.falsePart(e, r, action, body); text != "" {
+		if text := d.falsePart(e, r, action, bodyOf(c)); text != "" {
 			missing = append(missing, text)
 		}
 	}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -9,90 +10,56 @@ import (
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 )
 
-// mapChildren returns a copy of a node whose children are the results of edit, in the order of evaluation.
+// mapChildren returns a copy of a node whose children are the results of edit, in the order of evaluation. That is the
+// order of the fields.
 func mapChildren(n ast.IsNode, edit func(ast.IsNode) ast.IsNode) ast.IsNode {
-	binary := func(b ast.BinaryNode) ast.BinaryNode {
-		left := edit(b.Left)
-		return ast.BinaryNode{Left: left, Right: edit(b.Right)}
-	}
-	unary := func(u ast.UnaryNode) ast.UnaryNode { return ast.UnaryNode{Arg: edit(u.Arg)} }
-	named := func(s ast.StrOpNode) ast.StrOpNode { return ast.StrOpNode{Arg: edit(s.Arg), Value: s.Value} }
-	switch v := n.(type) {
-	case ast.NodeTypeIfThenElse:
-		test := edit(v.If)
-		then := edit(v.Then)
-		return ast.NodeTypeIfThenElse{If: test, Then: then, Else: edit(v.Else)}
-	case ast.NodeTypeOr:
-		return ast.NodeTypeOr{BinaryNode: binary(v.BinaryNode)}
-	case ast.NodeTypeAnd:
-		return ast.NodeTypeAnd{BinaryNode: binary(v.BinaryNode)}
-	case ast.NodeTypeLessThan:
-		return ast.NodeTypeLessThan{BinaryNode: binary(v.BinaryNode)}
-	case ast.NodeTypeLessThanOrEqual:
-		return ast.NodeTypeLessThanOrEqual{BinaryNode: binary(v.BinaryNode)}
-	case ast.NodeTypeGreaterThan:
-		return ast.NodeTypeGreaterThan{BinaryNode: binary(v.BinaryNode)}
-	case ast.NodeTypeGreaterThanOrEqual:
-		return ast.NodeTypeGreaterThanOrEqual{BinaryNode: binary(v.BinaryNode)}
-	case ast.NodeTypeEquals:
-		return ast.NodeTypeEquals{BinaryNode: binary(v.BinaryNode)}
-	case ast.NodeTypeNotEquals:
-		return ast.NodeTypeNotEquals{BinaryNode: binary(v.BinaryNode)}
-	case ast.NodeTypeIn:
-		return ast.NodeTypeIn{BinaryNode: binary(v.BinaryNode)}
-	case ast.NodeTypeHasTag:
-		return ast.NodeTypeHasTag{BinaryNode: binary(v.BinaryNode)}
-	case ast.NodeTypeGetTag:
-		return ast.NodeTypeGetTag{BinaryNode: binary(v.BinaryNode)}
-	case ast.NodeTypeSub:
-		return ast.NodeTypeSub{BinaryNode: binary(v.BinaryNode)}
-	case ast.NodeTypeAdd:
-		return ast.NodeTypeAdd{BinaryNode: binary(v.BinaryNode)}
-	case ast.NodeTypeMult:
-		return ast.NodeTypeMult{BinaryNode: binary(v.BinaryNode)}
-	case ast.NodeTypeContains:
-		return ast.NodeTypeContains{BinaryNode: binary(v.BinaryNode)}
-	case ast.NodeTypeContainsAll:
-		return ast.NodeTypeContainsAll{BinaryNode: binary(v.BinaryNode)}
-	case ast.NodeTypeContainsAny:
-		return ast.NodeTypeContainsAny{BinaryNode: binary(v.BinaryNode)}
-	case ast.NodeTypeIsEmpty:
-		return ast.NodeTypeIsEmpty{UnaryNode: unary(v.UnaryNode)}
-	case ast.NodeTypeNegate:
-		return ast.NodeTypeNegate{UnaryNode: unary(v.UnaryNode)}
-	case ast.NodeTypeNot:
-		return ast.NodeTypeNot{UnaryNode: unary(v.UnaryNode)}
-	case ast.NodeTypeHas:
-		return ast.NodeTypeHas{StrOpNode: named(v.StrOpNode)}
-	case ast.NodeTypeAccess:
-		return ast.NodeTypeAccess{StrOpNode: named(v.StrOpNode)}
-	case ast.NodeTypeLike:
-		return ast.NodeTypeLike{Arg: edit(v.Arg), Value: v.Value}
-	case ast.NodeTypeIs:
-		return ast.NodeTypeIs{Left: edit(v.Left), EntityType: v.EntityType}
-	case ast.NodeTypeIsIn:
-		left := edit(v.Left)
-		return ast.NodeTypeIsIn{NodeTypeIs: ast.NodeTypeIs{Left: left, EntityType: v.EntityType}, Entity: edit(v.Entity)}
-	case ast.NodeTypeExtensionCall:
-		return ast.NodeTypeExtensionCall{Name: v.Name, Args: mapNodes(v.Args, edit)}
-	case ast.NodeTypeSet:
-		return ast.NodeTypeSet{Elements: mapNodes(v.Elements, edit)}
-	case ast.NodeTypeRecord:
-		elements := slices.Clone(v.Elements)
-		for i := range elements {
-			elements[i].Value = edit(elements[i].Value)
-		}
-		return ast.NodeTypeRecord{Elements: elements}
-	}
-	return n // a value or a variable
+	copied := reflect.New(reflect.TypeOf(n)).Elem()
+	copied.Set(reflect.ValueOf(n))
+	mapFields(copied, edit)
+	return copied.Interface().(ast.IsNode)
 }
 
-func mapNodes(nodes []ast.IsNode, edit func(ast.IsNode) ast.IsNode) []ast.IsNode {
-	mapped := make([]ast.IsNode, len(nodes))
-	for i, n := range nodes {
-		mapped[i] = edit(n)
+// mapFields replaces the nodes in the fields of a struct, in its lists and in the structs that it embeds.
+func mapFields(v reflect.Value, edit func(ast.IsNode) ast.IsNode) {
+	for i := range v.NumField() {
+		switch field := v.Field(i).Addr().Interface().(type) {
+		case *ast.IsNode:
+			*field = edit(*field)
+		case *[]ast.IsNode:
+			*field = slices.Clone(*field)
+			for k, child := range *field {
+				(*field)[k] = edit(child)
+			}
+		case *[]ast.RecordElementNode:
+			*field = slices.Clone(*field)
+			for k, child := range *field {
+				(*field)[k].Value = edit(child.Value)
+			}
+		default:
+			if v.Type().Field(i).Anonymous {
+				mapFields(v.Field(i), edit)
+			}
+		}
 	}
-	return mapped
+}
+
+// operandsOf returns the operands of a binary operator.
+func operandsOf(n ast.IsNode) (operands ast.BinaryNode) {
+	if field := reflect.ValueOf(n).FieldByName("BinaryNode"); field.IsValid() {
+		operands = field.Interface().(ast.BinaryNode)
+	}
+	return operands
+}
+
+// negation returns the condition that a condition is false.
+func negation(n ast.IsNode) ast.IsNode { return ast.NodeTypeNot{UnaryNode: ast.UnaryNode{Arg: n}} }
+
+// bodyOf returns what a when or an unless requires.
+func bodyOf(c ast.ConditionType) ast.IsNode {
+	if c.Condition == ast.ConditionUnless {
+		return negation(c.Body)
+	}
+	return c.Body
 }
 
 // anyNode reports whether a node or one below it satisfies test.

@@ -165,11 +165,7 @@ func outcomesOf(n ast.IsNode) outcomes {
 func (r *reducer) reduceRule(of *rule) ast.IsNode {
 	all := ast.IsNode(ast.NodeValue{Value: types.True})
 	for _, c := range of.ast.Conditions {
-		body := c.Body
-		if c.Condition == ast.ConditionUnless {
-			body = ast.NodeTypeNot{UnaryNode: ast.UnaryNode{Arg: body}}
-		}
-		all = ast.NodeTypeAnd{BinaryNode: ast.BinaryNode{Left: all, Right: body}}
+		all = ast.NodeTypeAnd{BinaryNode: ast.BinaryNode{Left: all, Right: bodyOf(c)}}
 	}
 	return r.reduce(all)
 }

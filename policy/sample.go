@@ -56,38 +56,25 @@ func (s *sample) collect(n ast.IsNode) {
 		s.at(path).add(types.True, types.False) // a condition by itself
 		return
 	}
-	each := func() {
-		mapChildren(n, func(child ast.IsNode) ast.IsNode {
-			s.collect(child)
-			return child
-		})
-	}
 	switch v := n.(type) {
 	case ast.NodeValue:
 	case ast.NodeTypeAnd, ast.NodeTypeOr, ast.NodeTypeNot, ast.NodeTypeIfThenElse:
-		each() // the operands are Booleans
-	case ast.NodeTypeEquals:
-		s.compare(v.BinaryNode, (*sample).equal)
-	case ast.NodeTypeNotEquals:
-		s.compare(v.BinaryNode, (*sample).equal)
-	case ast.NodeTypeLessThan:
-		s.compare(v.BinaryNode, (*sample).near)
-	case ast.NodeTypeLessThanOrEqual:
-		s.compare(v.BinaryNode, (*sample).near)
-	case ast.NodeTypeGreaterThan:
-		s.compare(v.BinaryNode, (*sample).near)
-	case ast.NodeTypeGreaterThanOrEqual:
-		s.compare(v.BinaryNode, (*sample).near)
+		mapChildren(n, func(child ast.IsNode) ast.IsNode { // the operands are Booleans
+			s.collect(child)
+			return child
+		})
+	case ast.NodeTypeEquals, ast.NodeTypeNotEquals:
+		s.compare(n, (*sample).equal)
+	case ast.NodeTypeLessThan, ast.NodeTypeLessThanOrEqual, ast.NodeTypeGreaterThan, ast.NodeTypeGreaterThanOrEqual:
+		s.compare(n, (*sample).near)
 	case ast.NodeTypeContains:
 		if _, isSet := literalOf(v.Right).(types.Set); isSet {
 			s.unknown(n)
 			return
 		}
-		s.compare(v.BinaryNode, (*sample).member)
-	case ast.NodeTypeContainsAll:
-		s.compare(v.BinaryNode, (*sample).overlap)
-	case ast.NodeTypeContainsAny:
-		s.compare(v.BinaryNode, (*sample).overlap)
+		s.compare(n, (*sample).member)
+	case ast.NodeTypeContainsAll, ast.NodeTypeContainsAny:
+		s.compare(n, (*sample).overlap)
 	case ast.NodeTypeIsEmpty:
 		if path, ok := argsPath(v.Arg); ok {
 			s.at(path).isSet = true
@@ -126,7 +113,8 @@ func (s *sample) unknown(n ast.IsNode) {
 }
 
 // compare adds a comparison of a place with a literal. add gets whether the place is on the left.
-func (s *sample) compare(b ast.BinaryNode, add func(s *sample, v types.Value, isLeft bool)) {
+func (s *sample) compare(n ast.IsNode, add func(s *sample, v types.Value, isLeft bool)) {
+	b := operandsOf(n)
 	left, isLeft := argsPath(b.Left)
 	right, isRight := argsPath(b.Right)
 	switch {

@@ -94,12 +94,8 @@ func (m *mentions) add(n ast.IsNode) {
 		if m.membership(v.Left, v.Entity) {
 			return
 		}
-	case ast.NodeTypeEquals:
-		if m.membership(v.Left, v.Right) || m.membership(v.Right, v.Left) {
-			return
-		}
-	case ast.NodeTypeNotEquals:
-		if m.membership(v.Left, v.Right) || m.membership(v.Right, v.Left) {
+	case ast.NodeTypeEquals, ast.NodeTypeNotEquals:
+		if b := operandsOf(n); m.membership(b.Left, b.Right) || m.membership(b.Right, b.Left) {
 			return
 		}
 	case ast.NodeTypeIs:
