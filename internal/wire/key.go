@@ -20,7 +20,7 @@ func envelopeKey(raw []byte) (key string, exact bool) {
 	exact = true
 	n := 0
 	for i := 0; i < len(in); n++ {
-		r, size := char(in[i:])
+		r, size := Char(in[i:])
 		if r == 0 {
 			exact = false
 			break

@@ -118,16 +118,17 @@ func decodeInside(in []byte) string {
 		}
 		in = in[n:]
 		if len(in) > 0 {
-			r, size := char(in)
-			out.WriteRune(r)
+			r, size := Char(in)
+			out.WriteRune(r) // U+FFFD for half of a pair
 			in = in[size:]
 		}
 	}
 	return out.String()
 }
 
-// char decodes the first character of the inside of a string.
-func char(in []byte) (r rune, size int) {
+// Char decodes the first character of the inside of a string, and returns its length there. Half of a surrogate pair
+// keeps its value. An invalid escape is [utf8.RuneError], or the byte after the backslash.
+func Char(in []byte) (r rune, size int) {
 	if in[0] != '\\' {
 		return utf8.DecodeRune(in)
 	}
@@ -156,7 +157,7 @@ func char(in []byte) (r rune, size int) {
 		if pair := utf16.DecodeRune(first, unit(in[6:])); pair != utf8.RuneError {
 			return pair, 12
 		}
-		return utf8.RuneError, 6
+		return first, 6
 	}
 	return rune(in[1]), 2
 }
