@@ -30,24 +30,24 @@ func newInstruments(meter metric.Meter, observe func(*instruments, metric.Observ
 	i := &instruments{
 		served:        m.histogram(metricServed, operationBounds, "How long requests of clients took."),
 		sent:          m.histogram(metricSent, operationBounds, "How long requests to servers took."),
-		overhead:      m.histogram(metricOverhead, overheadBounds, "How long the gateway itself worked on a request."),
+		overhead:      m.histogram("indus.gateway.overhead", overheadBounds, "How long the gateway itself worked on a request."),
 		servedSession: m.histogram(metricServedSession, operationBounds, "How long sessions of clients lasted."),
 		sentSession:   m.histogram(metricSentSession, operationBounds, "How long connections to servers lasted."),
-		bytes:         m.counter(metricBytes, "By", "The bytes of requests and of their answers."),
-		tokens:        m.counter(metricTokens, "{token}", "The estimated tokens of the results of tools."),
-		active:        m.gauge(metricActive, "{operation}", "The requests of clients in flight."),
-		parked:        m.gauge(metricParked, "{call}", "The calls that wait for an answer of their client."),
-		approvals:     m.gauge(metricApprovals, "{approval}", "The approvals that wait for a person."),
-		sessions:      m.gauge(metricSessions, "{session}", "The open sessions of clients."),
-		streams:       m.gauge(metricStreams, "{stream}", "The open streams to clients."),
-		ledger:        m.gauge(metricLedger, "{entry}", "The entries about tools that this run holds."),
-		queue:         m.gauge(metricQueue, "{call}", "The calls that wait for a place at a server."),
-		calls:         m.gauge(metricCalls, "{call}", "The calls in flight at a server."),
-		tools:         m.gauge(metricTools, "{tool}", "The tools that clients see of a server."),
-		phase:         m.gauge(metricPhase, "", "1 for the phase in which a server is."),
+		bytes:         m.counter("indus.operation.io", "By", "The bytes of requests and of their answers."),
+		tokens:        m.counter("indus.tool.tokens", "{token}", "The estimated tokens of the results of tools."),
+		active:        m.gauge("indus.operations.active", "{operation}", "The requests of clients in flight."),
+		parked:        m.gauge("indus.calls.parked", "{call}", "The calls that wait for an answer of their client."),
+		approvals:     m.gauge("indus.approvals.waiting", "{approval}", "The approvals that wait for a person."),
+		sessions:      m.gauge("indus.sessions", "{session}", "The open sessions of clients."),
+		streams:       m.gauge("indus.streams", "{stream}", "The open streams to clients."),
+		ledger:        m.gauge("indus.ledger.entries", "{entry}", "The entries about tools that this run holds."),
+		queue:         m.gauge("indus.server.queue", "{call}", "The calls that wait for a place at a server."),
+		calls:         m.gauge("indus.server.calls", "{call}", "The calls in flight at a server."),
+		tools:         m.gauge("indus.server.tools", "{tool}", "The tools that clients see of a server."),
+		phase:         m.gauge("indus.server.phase", "", "1 for the phase in which a server is."),
 	}
 	var err error
-	i.restarts, err = meter.Int64ObservableCounter(metricRestarts, metric.WithUnit("{restart}"),
+	i.restarts, err = meter.Int64ObservableCounter("indus.server.restarts", metric.WithUnit("{restart}"),
 		metric.WithDescription("How often a server was connected again."))
 	m.note(err)
 	_, err = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {

@@ -36,28 +36,13 @@ const Other = "_OTHER"
 // ToolError is the type of the error of a tool result with isError.
 const ToolError = "tool_error"
 
-// Our own names.
+// Our own names. Those of our metrics are in instruments.go.
 const (
 	keyServer    = attribute.Key("indus.server")
 	keyView      = attribute.Key("indus.view")
 	keyEra       = attribute.Key("indus.era")
 	keyPhase     = attribute.Key("indus.phase")
 	keyDirection = attribute.Key("network.io.direction")
-
-	metricOverhead  = "indus.gateway.overhead"
-	metricBytes     = "indus.operation.io"
-	metricTokens    = "indus.tool.tokens"
-	metricActive    = "indus.operations.active"
-	metricQueue     = "indus.server.queue"
-	metricParked    = "indus.calls.parked"
-	metricApprovals = "indus.approvals.waiting"
-	metricSessions  = "indus.sessions"
-	metricStreams   = "indus.streams"
-	metricRestarts  = "indus.server.restarts"
-	metricPhase     = "indus.server.phase"
-	metricTools     = "indus.server.tools"
-	metricCalls     = "indus.server.calls"
-	metricLedger    = "indus.ledger.entries"
 )
 
 // operationBounds are the boundaries of the convention, in seconds.
