@@ -122,11 +122,11 @@ func (b *batch) encodeError(r request, e *Error) json.RawMessage {
 // tool's whole result.
 func (b *batch) encodeResult(req request, r *toolbox.Result) json.RawMessage {
 	key, raw := resultJSON(r)
-	answer := json.RawMessage("{}")
+	var answer wire.Object
 	if req.operation != "" {
-		answer = appendMember(answer, "operation", wire.Quote(protocol.Printable(req.operation, maxName)))
+		answer = answer.Raw("operation", wire.Quote(protocol.Printable(req.operation, maxName)))
 	}
-	return appendValue(answer, key, raw)
+	return answer.Raw(key, raw).JSON()
 }
 
 // resultJSON returns a result as JSON, and its kind: a value, an error, or the whole result of a
@@ -154,21 +154,22 @@ func localResult(r *toolbox.Result) json.RawMessage {
 		}
 		switch {
 		case block.Text != nil:
-			content = append(append(append(content, `{"type":"text","text":`...), wire.Quote(*block.Text)...), '}')
+			content = append(content, textBlock(*block.Text)...)
 		case block.Wire.JSON != nil:
 			content = append(content, jsonValue(block.Wire.JSON)...)
 		default:
-			content = append(append(append(content, `{"type":"text","text":`...), wire.Quote(string(block.JSON))...), '}')
+			content = append(content, textBlock(string(block.JSON))...)
 		}
 	}
-	raw := appendValue(json.RawMessage("{}"), "content", append(content, ']'))
-	if s := r.Structured(); s != nil {
-		raw = appendMember(raw, "structuredContent", s)
-	}
+	raw := withMember(wire.Object{}.Raw("content", append(content, ']')), "structuredContent", r.Structured())
 	if r.IsError() {
-		raw = appendMember(raw, "isError", json.RawMessage("true"))
+		raw = raw.Raw("isError", []byte("true"))
 	}
-	return raw
+	return raw.JSON()
+}
+
+func textBlock(s string) json.RawMessage {
+	return wire.Object{}.Text("type", "text").Raw("text", wire.Quote(s)).JSON()
 }
 
 // checkSize returns an answer if it fits beside the others and is not nested too deeply for clients.

@@ -178,7 +178,7 @@ func (t *metaTools) schema(ctx context.Context, c toolbox.Call) (json.RawMessage
 		return nil, notFound(name, v.nearest(name))
 	}
 	o := v.List.operations[at]
-	spec := newSpec(o.Name, o.Description, o.Kind, o.Input)
+	spec := newSpec(o.Name, o.Description, o.Kind, o.Input).JSON()
 	if o.Spec != nil {
 		spec = jsonValue(o.Spec())
 	}

@@ -114,46 +114,22 @@ func kindOf(d toolbox.Descriptor) string {
 
 // toolSpec returns everything known about a tool. Its schema is the owner's schema.
 func toolSpec(d toolbox.Descriptor) json.RawMessage {
-	spec := newSpec(d.Name, d.Description, kindOf(d), d.Schema)
 	title, output, annotations := ownerInfo(d)
-	for _, m := range []struct {
-		key   string
-		value json.RawMessage
-	}{{"title", title}, {"output", output}, {"annotations", annotations}} {
-		if m.value != nil {
-			spec = appendMember(spec, m.key, m.value)
-		}
-	}
-	return spec
+	spec := newSpec(d.Name, d.Description, kindOf(d), d.Schema)
+	spec = withMember(withMember(spec, "title", title), "output", output)
+	return withMember(spec, "annotations", annotations).JSON()
 }
 
 // newSpec returns an object with the members that every operation has.
-func newSpec(name, description, kind string, input json.RawMessage) json.RawMessage {
-	spec := appendMember(json.RawMessage("{}"), "name", wire.Quote(name))
-	if description != "" {
-		spec = appendMember(spec, "description", wire.Quote(description))
-	}
-	if kind != "" {
-		spec = appendMember(spec, "kind", wire.Quote(kind))
-	}
-	if input != nil {
-		spec = appendMember(spec, "input", input)
-	}
-	return spec
+func newSpec(name, description, kind string, input json.RawMessage) wire.Object {
+	spec := wire.Object{}.Raw("name", wire.Quote(name)).Text("description", description).Text("kind", kind)
+	return withMember(spec, "input", input)
 }
 
-// appendMember returns the object with one more member. raw may be any bytes.
-func appendMember(object json.RawMessage, key string, raw json.RawMessage) json.RawMessage {
-	return appendValue(object, key, jsonValue(raw))
-}
-
-// appendValue does the same as appendMember for a value that is known to be JSON.
-func appendValue(object json.RawMessage, key string, value json.RawMessage) json.RawMessage {
-	object = slices.Grow(object, len(key)+len(value)+8)
-	object = object[:len(object)-1]
-	if len(object) > 1 {
-		object = append(object, ',')
+// withMember returns the object with one more member, unless raw is nil. raw may be any bytes.
+func withMember(object wire.Object, key string, raw json.RawMessage) wire.Object {
+	if raw == nil {
+		return object
 	}
-	object = append(append(object, wire.Quote(key)...), ':')
-	return append(append(object, value...), '}')
+	return object.Raw(key, jsonValue(raw))
 }

@@ -49,7 +49,8 @@ func shortenSpec(spec json.RawMessage) json.RawMessage {
 			}
 			out.Fields = append(out.Fields, f)
 		}
-		short = appendValue(out.Append(nil), "note", wire.Quote(`this is shortened; with "full": true it is not`))
+		note := wire.Quote(`this is shortened; with "full": true it is not`)
+		short, _ = wire.Rewrite(out.Append(nil), wire.Edit{Key: "note", Value: note}) // no key is repeated in a tree
 		if len(short) <= maxSpec {
 			break
 		}
@@ -61,10 +62,9 @@ func shortenSpec(spec json.RawMessage) json.RawMessage {
 	// the schema.
 	name, _ := wire.Lookup(short, "name")
 	input, _ := wire.Lookup(short, "input")
-	out := appendValue(json.RawMessage("{}"), "name", name)
-	out = appendMember(out, "parameters", wire.Quote(signature.Parse(input).Signature(signature.Line)))
 	note := fmt.Sprintf(`its schema has %d bytes even without descriptions; with "full": true it is shown`, len(input))
-	return appendMember(out, "note", wire.Quote(note))
+	parameters := signature.Parse(input).Signature(signature.Line)
+	return wire.Object{}.Raw("name", name).Text("parameters", parameters).Text("note", note).JSON()
 }
 
 type node = jsontree.Node
