@@ -9,7 +9,7 @@ import (
 // [StateOf], [Changed], [Approved] and [Live] return the same. Information about runs that go on also stays the same.
 func neededEntries(entries []Entry) []Entry {
 	entries = sortedLog(entries)
-	c := entrySelector{selected: map[uint64]bool{}, first: map[entryGroup]uint64{}, last: map[entryGroup]uint64{}}
+	c := entrySelector{selected: map[uint64]bool{}, kept: map[entryGroup]uint64{}}
 	runs := Runs(entries)
 	goesOn := map[string]bool{}
 	for _, e := range entries {
@@ -38,8 +38,8 @@ func neededEntries(entries []Entry) []Entry {
 
 // entrySelector collects entries by their number.
 type entrySelector struct {
-	selected    map[uint64]bool
-	first, last map[entryGroup]uint64
+	selected map[uint64]bool
+	kept     map[entryGroup]uint64 // the entry of each group that is kept
 }
 
 // entryGroup identifies a group of entries, of which the first or the last is kept.
@@ -54,20 +54,20 @@ func (c *entrySelector) addServer(e Entry, approved string) {
 	tool, server := e.toolID(), toolID{config: e.Config, server: e.Server}
 	switch e.Op {
 	case Accept, Reset:
-		c.last[entryGroup{kind: string(e.Op), tool: tool}] = e.Seq
+		c.kept[entryGroup{kind: string(e.Op), tool: tool}] = e.Seq
 	case Describe:
-		c.last[entryGroup{kind: "description", tool: server}] = e.Seq
+		c.kept[entryGroup{kind: "description", tool: server}] = e.Seq
 	case Enroll, Hold:
-		c.last[entryGroup{kind: "newest", tool: tool}] = e.Seq
-		c.setFirst(entryGroup{kind: "enrolled", tool: server}, e)
+		c.kept[entryGroup{kind: "newest", tool: tool}] = e.Seq
+		c.keepFirst(entryGroup{kind: "enrolled", tool: server}, e)
 		if e.Sum == approved {
-			c.last[entryGroup{kind: "approved", tool: tool}] = e.Seq
+			c.kept[entryGroup{kind: "approved", tool: tool}] = e.Seq
 		}
 	}
 	if e.Op == Enroll {
-		c.last[entryGroup{kind: "heard", tool: server}] = e.Seq
+		c.kept[entryGroup{kind: "heard", tool: server}] = e.Seq
 		if !e.Changed {
-			c.setFirst(entryGroup{kind: "listed", tool: tool}, e)
+			c.keepFirst(entryGroup{kind: "listed", tool: tool}, e)
 		}
 	}
 }
@@ -75,15 +75,15 @@ func (c *entrySelector) addServer(e Entry, approved string) {
 // addRunning adds the entries that show a run that goes on: its configuration, and the health of its servers.
 func (c *entrySelector) addRunning(e Entry) {
 	server := toolID{server: e.Server}
-	c.setFirst(entryGroup{kind: "server", run: e.Run, tool: server}, e)
-	c.last[entryGroup{kind: "server", run: e.Run, tool: server}] = e.Seq
+	c.keepFirst(entryGroup{kind: "server began", run: e.Run, tool: server}, e)
+	c.kept[entryGroup{kind: "server", run: e.Run, tool: server}] = e.Seq
 	switch e.Op {
 	case Begin, Reload:
-		c.last[entryGroup{kind: string(e.Op), run: e.Run}] = e.Seq
+		c.kept[entryGroup{kind: string(e.Op), run: e.Run}] = e.Seq
 	case Health:
-		c.last[entryGroup{kind: healthOf(e.Note), run: e.Run, tool: server}] = e.Seq
+		c.kept[entryGroup{kind: healthOf(e.Note), run: e.Run, tool: server}] = e.Seq
 	case Enroll, Hold:
-		c.last[entryGroup{kind: "held", run: e.Run, tool: e.toolID()}] = e.Seq
+		c.kept[entryGroup{kind: "held", run: e.Run, tool: e.toolID()}] = e.Seq
 	}
 }
 
@@ -102,20 +102,23 @@ func (c *entrySelector) addLive(entries []Entry) {
 	}
 }
 
-func (c *entrySelector) setFirst(s entryGroup, e Entry) {
-	if _, ok := c.first[s]; !ok {
-		c.first[s] = e.Seq
+func (c *entrySelector) keepFirst(g entryGroup, e Entry) {
+	if _, ok := c.kept[g]; !ok {
+		c.kept[g] = e.Seq
+	}
+}
+
+// selectKept selects the entries of the groups so far.
+func (c *entrySelector) selectKept() {
+	for _, seq := range c.kept {
+		c.selected[seq] = true
 	}
 }
 
 // complete returns the selected entries with the entries that they need: where their runs begin and end, and how the
 // key of each enrollment was retired.
 func (c *entrySelector) complete(entries []Entry) []Entry {
-	for _, seqs := range []map[entryGroup]uint64{c.first, c.last} {
-		for _, seq := range seqs {
-			c.selected[seq] = true
-		}
-	}
+	c.selectKept()
 	runs, keys := map[string]bool{}, map[entryGroup]bool{}
 	for _, e := range entries {
 		if c.selected[e.Seq] {
@@ -123,22 +126,17 @@ func (c *entrySelector) complete(entries []Entry) []Entry {
 			keys[entryGroup{run: e.Run, key: e.Key}] = e.Op == Enroll || keys[entryGroup{run: e.Run, key: e.Key}]
 		}
 	}
-	more := entrySelector{first: map[entryGroup]uint64{}, last: map[entryGroup]uint64{}}
 	for _, e := range entries {
 		if runs[e.Run] {
-			more.setFirst(entryGroup{run: e.Run}, e)
+			c.keepFirst(entryGroup{kind: "run", run: e.Run}, e)
 			if e.Op == End {
-				more.last[entryGroup{kind: "end", run: e.Run}] = e.Seq
+				c.kept[entryGroup{kind: "end", run: e.Run}] = e.Seq
 			}
 		}
 		if e.Op == Retire && keys[entryGroup{run: e.Run, key: e.Key}] {
-			more.last[entryGroup{kind: healthOf(e.Note), run: e.Run, key: e.Key, tool: toolID{config: e.Config}}] = e.Seq
+			c.kept[entryGroup{kind: healthOf(e.Note), run: e.Run, key: e.Key, tool: toolID{config: e.Config}}] = e.Seq
 		}
 	}
-	for _, seqs := range []map[entryGroup]uint64{more.first, more.last} {
-		for _, seq := range seqs {
-			c.selected[seq] = true
-		}
-	}
+	c.selectKept()
 	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return !c.selected[e.Seq] })
 }

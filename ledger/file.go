@@ -321,33 +321,24 @@ func sameFile(before, after os.FileInfo) bool {
 // and is not being written. Later writes do not change the bytes that were read: new lines follow them, and an archive
 // is another file.
 func (f *File) load(ctx context.Context) (log []byte, info os.FileInfo, err error) {
-	file, info, err := f.openToRead(ctx)
+	unlock, err := filelock.Lock(ctx, f.path+".lock")
 	if err != nil {
 		return nil, nil, fmt.Errorf("ledger: %w", err)
 	}
-	defer file.Close()
-	log = make([]byte, info.Size())
-	if _, err := file.ReadAt(log, 0); err != nil {
+	file, err := os.Open(f.path)
+	if err == nil {
+		defer file.Close()
+		info, err = f.statRegular(file)
+	}
+	unlock()
+	if err == nil {
+		log = make([]byte, info.Size())
+		_, err = file.ReadAt(log, 0)
+	}
+	if err != nil {
 		return nil, nil, fmt.Errorf("ledger: %w", err)
 	}
 	return log, info, nil
-}
-
-func (f *File) openToRead(ctx context.Context) (file *os.File, info os.FileInfo, err error) {
-	unlock, err := filelock.Lock(ctx, f.path+".lock")
-	if err != nil {
-		return nil, nil, err
-	}
-	defer unlock()
-	file, err = os.Open(f.path)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err = f.statRegular(file)
-	if err != nil {
-		file.Close()
-	}
-	return file, info, err
 }
 
 // syncDir makes a new name durable, on systems that can sync directories.

@@ -35,12 +35,9 @@ type Registry struct {
 
 // content is the state of a Registry at one moment. It never changes.
 type content struct {
-	version uint64
-	byName  map[string]*operation
-	order   []*operation
-
-	snapshotOnce sync.Once // built on demand, because most are never read
-	snapshot     *Snapshot
+	byName   map[string]*operation
+	order    []*operation
+	snapshot *Snapshot
 }
 
 // Snapshot is the content of a Registry at one moment. It never changes.
@@ -85,7 +82,7 @@ func (e Entry) describe() string {
 func NewRegistry(o *Options) *Registry {
 	o = cmp.Or(o, &Options{})
 	r := &Registry{timeout: cmp.Or(o.Timeout, defaultTimeout), log: cmp.Or(o.Logger, slog.New(slog.DiscardHandler))}
-	r.current.Store(&content{})
+	r.current.Store(&content{snapshot: &Snapshot{Operations: []Entry{}}})
 	return r
 }
 
@@ -173,28 +170,20 @@ func (r *Registry) replaceContent(edit func([]*operation) []*operation) (removed
 		return nil, nil
 	}
 	byName := make(map[string]*operation, len(list))
-	for _, o := range list {
+	snapshot := &Snapshot{Version: old.snapshot.Version + 1, Operations: make([]Entry, len(list))}
+	for i, o := range list {
 		if existing := byName[o.Spec.Name]; existing != nil {
 			return nil, &Collision{Name: o.Spec.Name, Has: existing.entry(), Wants: o.entry()}
 		}
-		byName[o.Spec.Name] = o
+		byName[o.Spec.Name], snapshot.Operations[i] = o, o.entry()
 	}
-	r.current.Store(&content{version: old.version + 1, byName: byName, order: list})
+	r.current.Store(&content{byName, list, snapshot})
 	removed = slices.DeleteFunc(slices.Clone(old.order), func(o *operation) bool { return byName[o.Spec.Name] == o })
 	return removed, nil
 }
 
 // Snapshot returns the current content: the same pointer until the next change.
-func (r *Registry) Snapshot() *Snapshot {
-	current := r.current.Load()
-	current.snapshotOnce.Do(func() {
-		current.snapshot = &Snapshot{Version: current.version, Operations: make([]Entry, len(current.order))}
-		for i, o := range current.order {
-			current.snapshot.Operations[i] = o.entry()
-		}
-	})
-	return current.snapshot
-}
+func (r *Registry) Snapshot() *Snapshot { return r.current.Load().snapshot }
 
 // Find returns the operation with a name if the identity may call it from outside. The answer does not show whether an
 // operation is missing, Internal or forbidden.

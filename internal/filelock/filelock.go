@@ -32,6 +32,14 @@ const (
 // Lock waits for the lock at path. It creates the lock file if there is none. If the context ends first, it returns
 // ctx.Err().
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
+	file, err := openLocked(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return func() { file.Close() }, nil // closing unlocks
+}
+
+func openLocked(ctx context.Context, path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -40,19 +48,15 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 		file.Close()
 		return nil, err
 	}
-	return func() { file.Close() }, nil // closing unlocks
+	return file, nil
 }
 
 // LockTemporary is [Lock] for a lock file that guards no other file. The lock file is removed with the lock, except on
 // Windows, which keeps open files.
 func LockTemporary(ctx context.Context, path string) (unlock func(), err error) {
 	for {
-		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		file, err := openLocked(ctx, path)
 		if err != nil {
-			return nil, err
-		}
-		if err := Wait(ctx, file); err != nil {
-			file.Close()
 			return nil, err
 		}
 		own, _ := file.Stat()

@@ -20,6 +20,12 @@ var (
 	ociDigest = text.Pattern(`^sha256:[a-f0-9]{64}$`)
 )
 
+// launchers start packages, by their type. separator stands between the name of a package and its version.
+var launchers = map[string]struct {
+	command   func(*Package) (command string, args []string, err error)
+	separator string
+}{"npm": {npmCommand, "@"}, "pypi": {pypiCommand, "=="}, "oci": {ociCommand, ":"}}
+
 // npx reads the words before the package as its options, and the words behind it as the package's.
 func npmCommand(p *Package) (command string, args []string, err error) {
 	if err := checkPackage(p, npmName(), npmVersion()); err != nil {
@@ -87,26 +93,17 @@ func splitImage(image string) (name, tag, digest string) {
 // returns false if the command runs no package of the entry.
 func (e *Entry) Pinned(command string, args []string) (pinned, newest string, ok bool) {
 	for i := range e.Packages {
-		var words []string
-		var err error
-		var program, separator string
-		switch p := &e.Packages[i]; p.Type {
-		case "npm":
-			program, words, err = npmCommand(p)
-			separator = "@"
-		case "pypi":
-			program, words, err = pypiCommand(p)
-			separator = "=="
-		case "oci":
-			program, words, err = ociCommand(p)
-			separator = ":"
-		}
-		if err != nil || program != command || program == "" {
+		l, ok := launchers[e.Packages[i].Type]
+		if !ok {
 			continue
 		}
-		name, version := splitLast(words[len(words)-1], separator)
+		program, words, err := l.command(&e.Packages[i])
+		if err != nil || program != command {
+			continue
+		}
+		name, version := splitLast(words[len(words)-1], l.separator)
 		for _, a := range args {
-			if has, v := splitLast(a, separator); has == name {
+			if has, v := splitLast(a, l.separator); has == name {
 				return v, version, true
 			}
 		}

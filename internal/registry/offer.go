@@ -160,15 +160,12 @@ func (b *builder) command(o Offer) (out configRow) {
 		return out
 	}
 	out.Env = map[string]string{}
+	l, isLaunched := launchers[p.Type]
 	var err error
-	switch p.Type {
-	case "npm":
-		out.Command, out.Args, err = npmCommand(p)
-	case "pypi":
-		out.Command, out.Args, err = pypiCommand(p)
-	case "oci":
-		out.Command, out.Args, err = ociCommand(p)
-	case "mcpb":
+	switch {
+	case isLaunched:
+		out.Command, out.Args, err = l.command(p)
+	case p.Type == "mcpb":
 		b.hashed = true
 		if out.Command, p, err = o.Bundle.command(p); err == nil && !o.Bundle.starts(out.Command) {
 			err = fmt.Errorf("its command %q is neither in the bundle nor node, python3 or uv", text.Clip(out.Command, maxName))

@@ -11,19 +11,6 @@ import (
 	"github.com/indusagi/indus/internal/watch"
 )
 
-// readShared returns the last known value of the document.
-func (f *File[T]) readShared(ctx context.Context) (T, error) {
-	text, revision := f.Shared.Read()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.read && f.revision == revision {
-		return f.value, nil
-	}
-	value, err := f.Decode(ctx, text)
-	f.read, f.revision, f.value = err == nil, revision, value
-	return value, err
-}
-
 // maxBackoff is the longest pause before an update is repeated because another process was faster.
 const maxBackoff = 50 * time.Millisecond
 

@@ -48,18 +48,13 @@ type File[T any] struct {
 
 	mu    sync.Mutex
 	read  bool
-	stamp stamp // state of the file at the last read
-	// revision is that of Shared at the last read
-	revision uint64
-	value    T
+	stamp stamp // state of the file, or of Shared, at the last read
+	value T
 }
 
 // Read returns the current value of the file. The caller must not change it.
 func (f *File[T]) Read(ctx context.Context) (T, error) {
-	if f.Shared != nil {
-		return f.readShared(ctx)
-	}
-	now := stampOf(f.Path) // first, so that a later change causes another read
+	now := f.currentStamp() // first, so that a later change causes another read
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.read && now.isSame(f.stamp) {
@@ -71,6 +66,10 @@ func (f *File[T]) Read(ctx context.Context) (T, error) {
 }
 
 func (f *File[T]) load(ctx context.Context) (value T, err error) {
+	if f.Shared != nil {
+		text, _ := f.Shared.Read()
+		return f.Decode(ctx, text)
+	}
 	text, err := f.Load(f.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -135,26 +134,31 @@ func (f *File[T]) replace(ctx context.Context, value T) error {
 	return nil
 }
 
-// stamp is the state of a file without opening it.
+// stamp is the state of a file without opening it, or the revision of a document.
 type stamp struct {
-	info os.FileInfo // nil if there is no file
-	at   time.Time
+	info     os.FileInfo // nil if there is no file
+	at       time.Time
+	revision uint64
 }
 
-func stampOf(path string) stamp {
+func (f *File[T]) currentStamp() stamp {
+	if f.Shared != nil {
+		_, revision := f.Shared.Read()
+		return stamp{revision: revision}
+	}
 	at := time.Now()
-	info, _ := os.Stat(path) // after an error no file is read, and no value is kept
-	return stamp{info, at}
+	info, _ := os.Stat(f.Path) // after an error no file is read, and no value is kept
+	return stamp{info: info, at: at}
 }
 
 // coarse is the maximum delay of the clock for file times.
 const coarse = 20 * time.Millisecond
 
-// isSame reports that the file was not written since o was taken. It returns false if the last write was so close to o
+// isSame reports that the file or document was not written since o was taken. It returns false if the last write was so close to o
 // that the clock of files cannot separate them. If a file was replaced twice, its number may be the same as before.
 func (s stamp) isSame(o stamp) bool {
 	if s.info == nil || o.info == nil {
-		return s.info == nil && o.info == nil
+		return s.info == nil && o.info == nil && s.revision == o.revision
 	}
 	return os.SameFile(s.info, o.info) && s.info.Size() == o.info.Size() && s.info.Mode() == o.info.Mode() &&
 		s.info.ModTime().Equal(o.info.ModTime()) && o.at.Sub(o.info.ModTime()) > coarse
