@@ -75,7 +75,8 @@ func adapt(root *node, raw json.RawMessage, p *Profile) (*Adapted, error) {
 	if root.Kind != '{' {
 		return nil, fmt.Errorf("%w: it is no JSON object", ErrUnsupported)
 	}
-	base := adapter{profile: p, rules: &p.rules, parsed: p.parsed(), Document: jsontree.NewDocument(root), size: len(raw),
+	base := adapter{profile: p, rules: &p.rules, Document: jsontree.NewDocument(root), size: len(raw),
+		acceptedTypes: typesNamed(p.rules.Types), enumTypes: typesNamed(p.rules.Enum),
 		unsatisfiable: map[*node]bool{}, typesOf: map[*node]typeSet{}, loops: map[*node]bool{}}
 	wrap := !base.possibleTypes(root).has(typeObject)
 	for level := 0; ; {
@@ -119,7 +120,7 @@ var referenceLevels = []struct{ inlined, percent int }{{DefaultDepth, 150}, {3, 
 // references, and drops annotations beside a reference that must stand alone. If the consumer accepts $ref with other
 // keywords beside it, there are no inlined references to cut, and shouldShrink returns false.
 func (a *adapter) shouldShrink(size, level int) bool {
-	return level+1 < len(referenceLevels) && (a.rules.RefAlone || !a.parsed.nested.accepts("$ref")) && a.targets != nil &&
+	return level+1 < len(referenceLevels) && (a.rules.RefAlone || !a.acceptsInside("$ref")) && a.targets != nil &&
 		growsBeyond(a.size, size, referenceLevels[level].percent)
 }
 
@@ -132,7 +133,9 @@ func growsBeyond(before, after, percent int) bool {
 type adapter struct {
 	profile *Profile
 	rules   *Rules
-	parsed  *parsedRules
+
+	acceptedTypes, enumTypes typeSet // of schemas, and of values in enum
+
 	*jsontree.Document
 	size          int  // size of the original, in bytes
 	maxInlined    int  // maximum number of references inlined inside one another
@@ -337,10 +340,16 @@ func (a *adapter) count(n *node, fields []field) {
 // accepts reports whether the profile accepts a keyword at the place of d.
 func (a *adapter) accepts(d *builder, w string) bool {
 	if d.root {
-		return a.parsed.root.accepts(w)
+		return listsWord(&a.rules.Root, w)
 	}
-	return a.parsed.nested.accepts(w)
+	return a.acceptsInside(w)
 }
+
+// acceptsInside reports whether the profile accepts a keyword in the schemas inside the root.
+func (a *adapter) acceptsInside(w string) bool { return listsWord(&a.rules.Nested, w) }
+
+// listsWord reports whether a keyword is accepted. nullable has a meaning only for consumers that list it.
+func listsWord(k *Keywords, w string) bool { return k.Takes(w) && (w != "nullable" || len(k.Only) > 0) }
 
 const maxChanges = 1_000 // a longer report would not be read
 

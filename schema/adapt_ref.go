@@ -27,7 +27,7 @@ func (a *adapter) followReferences(d *builder) bool {
 		}
 		w, ref := d.fields[i].Name, d.fields[i].Value.Unquoted()
 		target := a.target(ref)
-		if target != nil && !a.isCircular(target) && !a.unsatisfiable[target] && !d.root && a.parsed.nested.accepts("$ref") &&
+		if target != nil && !a.isCircular(target) && !a.unsatisfiable[target] && !d.root && a.acceptsInside("$ref") &&
 			a.canKeepRef(d, w, target) {
 			return a.keepRef(d, w, target, ref)
 		}
@@ -55,7 +55,7 @@ func (a *adapter) followReferences(d *builder) bool {
 // only way to put a description beside a reference. Merging the allOf would inline the reference.
 func (a *adapter) liftReference(d *builder) {
 	all := d.get("allOf").Elements()
-	if len(all) != 1 || d.hasOther("allOf") || a.accepts(d, "allOf") || !a.parsed.nested.accepts("$ref") {
+	if len(all) != 1 || d.hasOther("allOf") || a.accepts(d, "allOf") || !a.acceptsInside("$ref") {
 		return
 	}
 	ref := all[0].Get("$ref")
@@ -197,7 +197,7 @@ const sharedSize = 80
 // isShared reports whether to move a schema into the definitions. The consumer must accept $ref, and a reference must
 // lead to the schema, so that the schema is used at least twice.
 func (a *adapter) isShared(n *node) bool {
-	if n.Kind != '{' || !a.parsed.nested.accepts("$ref") || n == a.Root || n.Get("$ref") != nil || !a.isTarget(n) {
+	if n.Kind != '{' || !a.acceptsInside("$ref") || n == a.Root || n.Get("$ref") != nil || !a.isTarget(n) {
 		return false
 	}
 	return !a.underDefinitions(n) && !a.unsatisfiable[n] && !(a.rules.NoRecursion && a.leadsToLoop(n)) &&
@@ -255,14 +255,14 @@ func (a *adapter) keptReference(target *node, ref string) (string, *inverse) {
 	return "#/$defs/" + text.PointerStep(def.name), def.undo
 }
 
-var definitionName = Grammar{First: "a-zA-Z0-9_.-", Rest: "a-zA-Z0-9_.-", Max: 64}.read()
+var definitionName = Grammar{First: "a-zA-Z0-9_.-", Rest: "a-zA-Z0-9_.-", Max: 64}
 
 // definitionOf returns the definition of target, and creates it if it is new.
 func (a *adapter) definitionOf(target *node, ref string) *definition {
 	if def := a.defined[target]; def != nil {
 		return def
 	}
-	name := sanitised(lastStep(ref), &definitionName)
+	name := sanitised(lastStep(ref), definitionName)
 	if name == "" {
 		name = "root"
 	}

@@ -151,7 +151,7 @@ func (a *adapter) isMoved(f field) bool {
 	case "$schema":
 		return f.Value.Unquoted() != "https://json-schema.org/draft/2020-12/schema"
 	case "default":
-		return isNull(f.Value) && !a.parsed.types.has(typeNull)
+		return isNull(f.Value) && !a.acceptedTypes.has(typeNull)
 	}
 	return false
 }

@@ -108,7 +108,7 @@ func (a *adapter) filterTypes(d *builder, t *node) bool {
 	if t.Kind == '[' && len(t.Elems) == 1 {
 		d.set("type", newString(all.single()))
 	}
-	if rest := all & a.parsed.types; rest != all {
+	if rest := all & a.acceptedTypes; rest != all {
 		if rest == 0 {
 			return false
 		}
@@ -189,7 +189,7 @@ func (a *adapter) filterEnum(d *builder) bool {
 		return false
 	}
 	accepted := slices.DeleteFunc(slices.Clone(possible), func(v *node) bool {
-		return typeOfValue(v)&a.parsed.enum == 0 || a.rules.EnumFilled && string(v.Text) == `""`
+		return typeOfValue(v)&a.enumTypes == 0 || a.rules.EnumFilled && string(v.Text) == `""`
 	})
 	if limit := a.rules.Limits.EnumValues; limit > 0 && len(accepted) > limit {
 		accepted = nil

@@ -53,7 +53,7 @@ func (a *adapter) removeNull(d *builder) bool {
 	if union := d.get("anyOf"); union != nil && len(union.Elems) == 1 && !a.staysInPlace(d) {
 		return a.unwrap(d) && a.combine(d) // the branch may state whether null is accepted
 	}
-	expressible := a.parsed.types.has(typeNull) && !d.root && (!a.rules.TypeSingle || a.parsed.nested.accepts("anyOf"))
+	expressible := a.acceptedTypes.has(typeNull) && !d.root && (!a.rules.TypeSingle || a.acceptsInside("anyOf"))
 	nullable := a.accepts(d, "nullable") && !d.root
 	if expressible {
 		return true

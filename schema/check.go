@@ -5,11 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/indusagi/indus/internal/text"
 
 	"github.com/indusagi/indus/internal/jsontree"
 )
@@ -49,13 +45,13 @@ func Check(raw json.RawMessage, p *Profile) []Finding {
 		return nil
 	}
 	if hasLoneSurrogate(raw) {
-		c.checkSurrogates(top, nil)
+		c.checkSurrogates(top)
 	}
 	c.Document = jsontree.NewDocument(top)
 	if c.rules.NoRecursion {
 		c.cycles = c.findCycles()
 	}
-	c.schema(top, nil, position{root: true})
+	c.schema(top, position{root: true})
 	c.totals(raw)
 	return c.findings
 }
@@ -89,35 +85,36 @@ func (c *checker) reportUnreadable(err error) {
 func oneLine(err error) string { return strings.TrimPrefix(err.Error(), "schema: ") }
 
 // checkSurrogates reports halves of surrogate pairs in strings and names.
-func (c *checker) checkSurrogates(t *node, at *spot) {
-	report := func(at *spot) {
+func (c *checker) checkSurrogates(t *node) {
+	report := func(at *node) {
 		c.reportAs(at, RuleJSON, cmp.Or(c.rules.Sources[RuleJSON], asConservative(sourceJSON)),
 			"half a surrogate pair, which is no character; whole ones are accepted")
 	}
 	if t.Kind == '"' && hasLoneSurrogate(t.Text) {
-		report(at)
+		report(t)
 	}
-	for i, e := range t.Elems {
-		c.checkSurrogates(e, at.child(strconv.Itoa(i)))
+	for _, e := range t.Elems {
+		c.checkSurrogates(e)
 	}
 	for _, m := range t.Fields {
 		if hasLoneSurrogate(m.Key) {
-			report(at.child(m.Name))
+			report(m.Value)
 		}
-		c.checkSurrogates(m.Value, at.child(m.Name))
+		c.checkSurrogates(m.Value)
 	}
 }
 
 // isFull reports whether the report has reached its limit.
 func (c *checker) isFull() bool { return len(c.findings) >= maxFindings || c.text >= maxFindingsText }
 
-func (c *checker) report(at *spot, rule Rule, format string, args ...any) {
+// report adds a finding about a value of the schema. If the value is nil, the finding is about the whole.
+func (c *checker) report(at *node, rule Rule, format string, args ...any) {
 	c.reportAs(at, rule, c.rules.Sources[rule], format, args...)
 }
 
-func (c *checker) reportAs(at *spot, rule Rule, s Source, format string, args ...any) {
+func (c *checker) reportAs(at *node, rule Rule, s Source, format string, args ...any) {
 	if !c.isFull() { // saves formatting
-		c.add(Finding{Path: at.path(), Rule: rule, Message: fmt.Sprintf(format, args...), Source: s.At, Class: s.Class,
+		c.add(Finding{Path: pathOf(at), Rule: rule, Message: fmt.Sprintf(format, args...), Source: s.At, Class: s.Class,
 			Date: s.Date})
 	}
 }
@@ -129,20 +126,10 @@ func (c *checker) add(f Finding) {
 	}
 }
 
-// spot is a place in the schema. nil is the root.
-type spot struct {
-	up   *spot
-	step string
-}
-
-func (s *spot) child(step string) *spot { return &spot{up: s, step: step} }
-
-// path returns the JSON Pointer (RFC 6901) of s.
-func (s *spot) path() string {
-	var steps []string
-	for ; s != nil; s = s.up {
-		steps = append(steps, s.step)
+// pathOf returns the JSON Pointer (RFC 6901) of a value, or "" for nil.
+func pathOf(at *node) string {
+	if at == nil {
+		return ""
 	}
-	slices.Reverse(steps)
-	return validText(text.Pointer(steps...))
+	return validText(at.Path())
 }

@@ -77,7 +77,7 @@ var schemaTypes = []string{"array", "boolean", "integer", "null", "number", "obj
 
 // hasForm reports whether the value of a keyword has its form, and adds a finding if not. It does not check the schemas
 // inside the value.
-func (c *checker) hasForm(name string, value *node, at *spot) bool {
+func (c *checker) hasForm(name string, value *node) bool {
 	f := formOf(name)
 	if f.fits(value) {
 		return true
@@ -85,13 +85,13 @@ func (c *checker) hasForm(name string, value *node, at *spot) bool {
 	message := name + " is " + describeValue(value)
 	switch {
 	case f == formTypes && value.Kind == '"':
-		c.report(at, RuleForm, "%s; draft 2020-12 knows %s", message, strings.Join(schemaTypes, ", "))
+		c.report(value, RuleForm, "%s; draft 2020-12 knows %s", message, strings.Join(schemaTypes, ", "))
 	case f == formStrings && value.Kind == '[', f == formStringsMap && value.Kind == '{', f == formTypes:
-		c.report(at, RuleForm, "%s of something else; draft 2020-12 takes %s", message, formTexts[f])
+		c.report(value, RuleForm, "%s of something else; draft 2020-12 takes %s", message, formTexts[f])
 	case f == formSchemas && value.Kind == '[':
-		c.report(at, RuleForm, "%s is empty; draft 2020-12 takes %s", name, formTexts[f])
+		c.report(value, RuleForm, "%s is empty; draft 2020-12 takes %s", name, formTexts[f])
 	default:
-		c.report(at, RuleForm, "%s; draft 2020-12 takes %s", message, formTexts[f])
+		c.report(value, RuleForm, "%s; draft 2020-12 takes %s", message, formTexts[f])
 	}
 	return false
 }

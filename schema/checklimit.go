@@ -13,7 +13,7 @@ type sums struct {
 }
 
 // depth returns the depth of t, counted in objects and arrays. It adds a finding for the first schema that is too deep.
-func (c *checker) depth(t *node, at *spot, around int) int {
+func (c *checker) depth(t *node, around int) int {
 	types := namedTypes(t)
 	if list := t.Get("type").Is("["); list || t.Get("anyOf").Is("[") {
 		c.sum.unions++
@@ -24,15 +24,15 @@ func (c *checker) depth(t *node, at *spot, around int) int {
 		return around
 	}
 	if limit := c.rules.Limits.Depth; limit > 0 && around == limit {
-		c.report(at, RuleLimit, "an object or array stands %d deep; %d is accepted", around+1, limit)
+		c.report(t, RuleLimit, "an object or array stands %d deep; %d is accepted", around+1, limit)
 	}
 	return around + 1
 }
 
 // branches checks the number of branches of a union.
-func (c *checker) branches(m field, at *spot) {
+func (c *checker) branches(m field) {
 	if limit := c.rules.Limits.Branches; limit > 0 && len(m.Value.Elems) > limit {
-		c.report(at, RuleLimit, "%s has %d branches; %d are accepted", m.Name, len(m.Value.Elems), limit)
+		c.report(m.Value, RuleLimit, "%s has %d branches; %d are accepted", m.Name, len(m.Value.Elems), limit)
 	}
 }
 
@@ -74,10 +74,10 @@ func (c *checker) counts(subject string, all []limitedCount) {
 }
 
 // repeats checks a bound on lengths. A consumer that builds a grammar repeats a rule as often as the bound requires.
-func (c *checker) repeats(m field, at *spot) {
+func (c *checker) repeats(m field) {
 	limit := c.rules.Limits.repeats(m.Name)
 	if limit > 0 && m.Value.Kind == '0' && slices.Contains(repeatKeywords, m.Name) && numberOf(m.Value) > float64(limit) {
-		c.report(at, RuleLimit, "%s is %s; %d is accepted", m.Name, describeValue(m.Value), limit)
+		c.report(m.Value, RuleLimit, "%s is %s; %d is accepted", m.Name, describeValue(m.Value), limit)
 	}
 }
 

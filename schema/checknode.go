@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"iter"
 	"strconv"
 	"strings"
 )
@@ -95,26 +94,19 @@ func shortened(s string) string {
 	return s
 }
 
-// subschemas yields the values in a keyword's value that stand in the place of a schema, with their places. It also
-// yields values that are not valid schemas.
-func subschemas(m field, at *spot) iter.Seq2[*spot, *node] {
-	return func(yield func(*spot, *node) bool) {
-		switch f := formOf(m.Name); {
-		case f == formSchema, f == formItems && m.Value.Kind != '[':
-			yield(at, m.Value)
-		case f == formItems, f == formSchemas:
-			for i, e := range m.Value.Elems {
-				if !yield(at.child(strconv.Itoa(i)), e) {
-					return
-				}
-			}
-		case f == formSchemaMap, f == formDependencies:
-			for _, entry := range m.Value.Fields {
-				isNames := f == formDependencies && entry.Value.Kind == '['
-				if !isNames && !yield(at.child(entry.Name), entry.Value) {
-					return
-				}
+// subschemas returns the values in a keyword's value that stand in the place of a schema. Some are no schemas.
+func subschemas(m field) (all []*node) {
+	switch f := formOf(m.Name); {
+	case f == formSchema, f == formItems && m.Value.Kind != '[':
+		return []*node{m.Value}
+	case f == formItems, f == formSchemas:
+		return m.Value.Elems
+	case f == formSchemaMap, f == formDependencies:
+		for _, entry := range m.Value.Fields {
+			if f != formDependencies || entry.Value.Kind != '[' {
+				all = append(all, entry.Value)
 			}
 		}
 	}
+	return all
 }

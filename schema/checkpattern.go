@@ -3,17 +3,17 @@ package schema
 import "strings"
 
 // pattern checks a pattern for constructs that only a backtracking engine can match.
-func (c *checker) pattern(v *node, at *spot) {
+func (c *checker) pattern(v *node) {
 	r := c.rules
 	if found := unsupportedSyntax(contentOf(v), r.RustPattern); r.PlainPattern && found != "" {
 		expected := "neither look-around nor a back-reference is accepted"
 		if r.RustPattern {
 			expected = `no look-around, no back-reference, no \0 and no [ in a class is accepted`
 		}
-		c.report(at, RulePattern, "pattern has %s; %s", shortQuote(found), expected)
+		c.report(v, RulePattern, "pattern has %s; %s", shortQuote(found), expected)
 	} else if r.AnchoredPattern && !(len(contentOf(v)) > 1 && contentOf(v)[0] == '^' &&
 		contentOf(v)[len(contentOf(v))-1] == '$') {
-		c.report(at, RulePattern, "pattern is %s; it must begin with ^ and end with $", describeValue(v))
+		c.report(v, RulePattern, "pattern is %s; it must begin with ^ and end with $", describeValue(v))
 	}
 }
 

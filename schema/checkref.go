@@ -3,7 +3,7 @@ package schema
 import "strings"
 
 // ref checks a $ref: its form, the keywords beside it, and its target.
-func (c *checker) ref(t, v *node, at *spot) {
+func (c *checker) ref(t, v *node) {
 	if c.rules.RefAlone {
 		var neighbors []string
 		for _, m := range t.Fields {
@@ -12,23 +12,23 @@ func (c *checker) ref(t, v *node, at *spot) {
 			}
 		}
 		if len(neighbors) > 0 {
-			c.report(at, RuleRef, "beside $ref stands %s; nothing is accepted there", shortened(joinNames(neighbors)))
+			c.report(v, RuleRef, "beside $ref stands %s; nothing is accepted there", shortened(joinNames(neighbors)))
 		}
 	}
 	name, inDefs := strings.CutPrefix(contentOf(v), "#/$defs/")
 	if c.rules.RefDefs && contentOf(v) != "#" && (!inDefs || name == "" || strings.Contains(name, "/")) {
-		c.report(at, RuleRef, `$ref is %s; "#/$defs/" and a name is accepted, or "#"`, describeValue(v))
+		c.report(v, RuleRef, `$ref is %s; "#/$defs/" and a name is accepted, or "#"`, describeValue(v))
 		return
 	}
 	switch target := c.LookUp(contentOf(v)); {
 	case !strings.HasPrefix(contentOf(v), "#"):
-		c.report(at, RuleRef, "$ref is %s, which is not in this schema; nothing is fetched", describeValue(v))
+		c.report(v, RuleRef, "$ref is %s, which is not in this schema; nothing is fetched", describeValue(v))
 	case !target.Is("{tf"):
-		c.report(at, RuleRef, "$ref is %s, which leads to no schema", describeValue(v))
+		c.report(v, RuleRef, "$ref is %s, which leads to no schema", describeValue(v))
 	case c.isCircular(target):
-		c.report(at, RuleRef, "$ref is %s, which leads to nothing but references", describeValue(v))
+		c.report(v, RuleRef, "$ref is %s, which leads to nothing but references", describeValue(v))
 	case c.cycles[t]:
-		c.report(at, RuleRecursion, "$ref is %s, which leads back to where it stands; a schema must not lead to itself",
+		c.report(v, RuleRecursion, "$ref is %s, which leads back to where it stands; a schema must not lead to itself",
 			describeValue(v))
 	}
 }
@@ -66,7 +66,7 @@ func (c *checker) findCycles() map[*node]bool {
 		}
 		state[t] = entered
 		for _, m := range t.Fields {
-			for _, child := range subschemas(m, nil) {
+			for _, child := range subschemas(m) {
 				if m.Name == "$defs" || m.Name == "definitions" {
 					definitions = append(definitions, child) // holding a definition does not lead to it
 					continue

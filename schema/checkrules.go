@@ -7,32 +7,32 @@ import (
 )
 
 // checkMissing adds a finding for each required keyword that a schema does not have.
-func (c *checker) checkMissing(t *node, at *spot, p position) {
+func (c *checker) checkMissing(t *node, p position) {
 	r := c.rules
 	types := namedTypes(t)
 	object := slices.Contains(types, "object")
 	switch {
 	case t.Get("type") != nil:
 	case p.root:
-		c.report(at, RuleRoot, `the root has no type; it must be "object"`)
+		c.report(t, RuleRoot, `the root has no type; it must be "object"`)
 	case r.TypeAlways && !c.typedElsewhere(t, p):
-		c.report(at, RuleType, "the schema has no type; it must have one, or anyOf whose branches have one")
+		c.report(t, RuleType, "the schema has no type; it must have one, or anyOf whose branches have one")
 	}
 	if t.Get("properties") == nil && (r.ObjectProperties && object || p.root && r.RootProperties) {
 		rule := RuleObjects
 		if p.root {
 			rule = RuleProperties
 		}
-		c.report(at, rule, "an object has no properties; it must have them, if only as {}")
+		c.report(t, rule, "an object has no properties; it must have them, if only as {}")
 	}
 	if r.RequiredBeside && t.Get("required") != nil && t.Get("properties") == nil {
-		c.report(at, RuleRequired, "required stands without properties; properties must be there, if only as {}")
+		c.report(t, RuleRequired, "required stands without properties; properties must be there, if only as {}")
 	}
 	if r.ArrayItems && slices.Contains(types, "array") && t.Get("items") == nil {
-		c.report(at, RuleItems, "an array has no items; it must have them")
+		c.report(t, RuleItems, "an array has no items; it must have them")
 	}
 	if r.Closed && t.Get("additionalProperties") == nil && (object || t.Get("type") == nil && t.Get("properties") != nil) {
-		c.report(at, RuleClosed, "an object has no additionalProperties; it must be there, and false")
+		c.report(t, RuleClosed, "an object has no additionalProperties; it must be there, and false")
 	}
 }
 
@@ -48,15 +48,15 @@ func (c *checker) typedElsewhere(t *node, p position) bool {
 }
 
 // typeNamed checks the keyword type.
-func (c *checker) typeNamed(v *node, at *spot, p position) {
+func (c *checker) typeNamed(v *node, p position) {
 	if p.root {
 		if contentOf(v) != "object" {
-			c.report(at, RuleRoot, `the root's type is %s; it must be "object"`, describeValue(v))
+			c.report(v, RuleRoot, `the root's type is %s; it must be "object"`, describeValue(v))
 		}
 		return
 	}
 	if c.rules.TypeSingle && v.Kind == '[' {
-		c.report(at, RuleType, "type is a list; one name is accepted")
+		c.report(v, RuleType, "type is a list; one name is accepted")
 	}
 	names := stringsIn(v)
 	if v.Kind == '"' {
@@ -64,7 +64,8 @@ func (c *checker) typeNamed(v *node, at *spot, p position) {
 	}
 	for _, name := range names {
 		if len(c.rules.Types) > 0 && !slices.Contains(c.rules.Types, name) {
-			c.report(at, RuleType, "the type %s is not accepted; accepted are %s", shortQuote(name), joinNames(c.rules.Types))
+			c.report(v, RuleType, "the type %s is not accepted; accepted are %s", shortQuote(name),
+				joinNames(c.rules.Types))
 		}
 	}
 }
@@ -96,29 +97,29 @@ func typesOfKeyword(m field) []string {
 }
 
 // checkNeighbors checks a keyword against the keywords beside it.
-func (c *checker) checkNeighbors(t *node, m field, at *spot, p position) {
+func (c *checker) checkNeighbors(t *node, m field, p position) {
 	r := c.rules
 	if (r.TypeInBranches || r.UnionAlone) && m.Name != "anyOf" && t.Get("anyOf") != nil && c.allowed(p).Takes("anyOf") {
 		switch {
 		case m.Name == "type" && (r.TypeInBranches || r.UnionAlone):
-			c.report(at, RuleType, "type stands beside anyOf; it must stand in the branches")
+			c.report(m.Value, RuleType, "type stands beside anyOf; it must stand in the branches")
 		case r.UnionAlone:
-			c.report(at, RuleKeyword, "%s stands beside anyOf; nothing is accepted there", shownKeyword(m.Name))
+			c.report(m.Value, RuleKeyword, "%s stands beside anyOf; nothing is accepted there", shownKeyword(m.Name))
 		case r.TypeInBranches && !slices.Contains(besideAnyOf, m.Name):
-			c.report(at, RuleKeyword, "%s stands beside anyOf; accepted there are %s", shownKeyword(m.Name),
+			c.report(m.Value, RuleKeyword, "%s stands beside anyOf; accepted there are %s", shownKeyword(m.Name),
 				joinNames(besideAnyOf))
 		}
 	}
 	if applicable, types := typesOfKeyword(m), namedTypes(t); r.TypedKeywords && len(applicable) > 0 && len(types) > 0 {
 		if !slices.ContainsFunc(types, func(name string) bool { return slices.Contains(applicable, name) }) {
-			c.report(at, RuleKeyword, "%s stands beside the type %s; it is accepted beside %s", m.Name, shortQuote(types[0]),
-				joinNames(applicable))
+			c.report(m.Value, RuleKeyword, "%s stands beside the type %s; it is accepted beside %s", m.Name,
+				shortQuote(types[0]), joinNames(applicable))
 		}
 	}
 }
 
 // properties counts properties and checks their names.
-func (c *checker) properties(t, properties *node, at *spot, p position) {
+func (c *checker) properties(t, properties *node, p position) {
 	required := make(map[string]bool, len(properties.Fields))
 	for _, name := range stringsIn(t.Get("required")) {
 		required[name] = true
@@ -130,62 +131,61 @@ func (c *checker) properties(t, properties *node, at *spot, p position) {
 	for _, m := range properties.Fields {
 		c.sum.properties++
 		c.sum.text += runes(m.Name)
-		place := at.child(m.Name)
 		if fault := grammar.fault(m.Name); fault != "" {
-			c.report(place, RuleKey, "the property's name %s", fault)
+			c.report(m.Value, RuleKey, "the property's name %s", fault)
 		} else if slices.Contains(c.rules.NotKeys, m.Name) {
-			c.report(place, RuleKey, "no property may have the name %s", shortQuote(m.Name))
+			c.report(m.Value, RuleKey, "no property may have the name %s", shortQuote(m.Name))
 		}
 		if required[m.Name] {
 			continue
 		}
 		c.sum.optional++
 		if c.rules.RequiredAll {
-			c.report(place, RuleRequired, "the property is not required; every property must be")
+			c.report(m.Value, RuleRequired, "the property is not required; every property must be")
 		}
 	}
 }
 
 // required checks the names in required.
-func (c *checker) required(t, v *node, at *spot) {
+func (c *checker) required(t, v *node) {
 	if c.rules.RequiredFilled && len(v.Elems) == 0 {
-		c.report(at, RuleRequired, "required is empty; it must name a property, or not be there")
+		c.report(v, RuleRequired, "required is empty; it must name a property, or not be there")
 	}
 	if !c.rules.RequiredDeclared {
 		return
 	}
 	declared := t.Get("properties")
-	for i, e := range v.Elems {
+	for _, e := range v.Elems {
 		if e.Kind == '"' && declared.Get(contentOf(e)) == nil {
-			c.report(at.child(strconv.Itoa(i)), RuleRequired, "required names %s; properties has none of that name",
+			c.report(e, RuleRequired, "required names %s; properties has none of that name",
 				describeValue(e))
 		}
 	}
 }
 
 // enum checks the values of an enum.
-func (c *checker) enum(t, v *node, at *spot) {
+func (c *checker) enum(t, v *node) {
 	r := c.rules
 	c.sum.values += len(v.Elems)
 	length := 0
-	for i, e := range v.Elems {
+	for _, e := range v.Elems {
 		length += charactersIn(e)
-		c.enumValue(t, e, at.child(strconv.Itoa(i)))
+		c.enumValue(t, e)
 	}
 	c.sum.text += length
 	if len(v.Elems) == 0 && (r.EnumFilled || r.TypedKeywords) {
-		c.report(at, RuleEnum, "enum is empty; it must have a value")
+		c.report(v, RuleEnum, "enum is empty; it must have a value")
 	}
 	if r.TypedKeywords && t.Get("type") == nil && t.Get("anyOf") == nil && !r.TypeAlways {
-		c.report(at, RuleEnum, "enum stands without a type; it must stand beside one")
+		c.report(v, RuleEnum, "enum stands without a type; it must stand beside one")
 	}
 	if limit := r.Limits.EnumText; limit > 0 && len(v.Elems) > r.Limits.EnumMany && length > limit {
-		c.report(at, RuleLimit, "an enum of %d values has %d characters; %d are accepted where there are more than %d values",
+		c.report(v, RuleLimit, "an enum of %d values has %d characters; %d are accepted where there are more than %d values",
 			len(v.Elems), length, limit, r.Limits.EnumMany)
 	}
 }
 
-func (c *checker) enumValue(t, e *node, at *spot) {
+func (c *checker) enumValue(t, e *node) {
 	r := c.rules
 	types := namedTypes(t)
 	fits := func(names []string) bool {
@@ -193,11 +193,11 @@ func (c *checker) enumValue(t, e *node, at *spot) {
 	}
 	switch {
 	case len(r.Enum) > 0 && !fits(r.Enum):
-		c.report(at, RuleEnum, "enum has %s; accepted are values of type %s", describeValue(e), joinNames(r.Enum))
+		c.report(e, RuleEnum, "enum has %s; accepted are values of type %s", describeValue(e), joinNames(r.Enum))
 	case r.EnumFilled && e.Kind == '"' && contentOf(e) == "":
-		c.report(at, RuleEnum, "enum has the empty string; it is not accepted")
+		c.report(e, RuleEnum, "enum has the empty string; it is not accepted")
 	case r.TypedKeywords && len(types) > 0 && !fits(types):
-		c.report(at, RuleEnum, "enum has %s beside the type %s; a value must be of the type", describeValue(e),
+		c.report(e, RuleEnum, "enum has %s beside the type %s; a value must be of the type", describeValue(e),
 			shortQuote(types[0]))
 	}
 }
@@ -224,7 +224,7 @@ func hasType(n *node, name string) bool {
 }
 
 // bound checks a number that must be one of a few values.
-func (c *checker) bound(m field, at *spot) {
+func (c *checker) bound(m field) {
 	allowed, ok := c.rules.Bounds[m.Name]
 	if !ok || m.Value.Kind != '0' {
 		return
@@ -236,7 +236,7 @@ func (c *checker) bound(m field, at *spot) {
 		}
 		names = append(names, strconv.Itoa(n))
 	}
-	c.report(at, RuleBound, "%s is %s; accepted are %s", m.Name, describeValue(m.Value), joinNames(names))
+	c.report(m.Value, RuleBound, "%s is %s; accepted are %s", m.Name, describeValue(m.Value), joinNames(names))
 }
 
 // joinNames joins names for a message.

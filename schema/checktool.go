@@ -3,7 +3,6 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/indusagi/indus/internal/text"
@@ -19,25 +18,25 @@ func CheckHidden(description string, raw json.RawMessage) []Finding {
 	c := &checker{}
 	c.checkHiddenText(description, nil)
 	if top, err := readTree(raw); err == nil {
-		c.checkHidden(top, nil)
+		c.checkHidden(top)
 	}
 	return c.findings
 }
 
-func (c *checker) checkHidden(t *node, at *spot) {
-	c.checkHiddenText(contentOf(t), at)
-	for i, e := range t.Elems {
-		c.checkHidden(e, at.child(strconv.Itoa(i)))
+func (c *checker) checkHidden(t *node) {
+	c.checkHiddenText(contentOf(t), t)
+	for _, e := range t.Elems {
+		c.checkHidden(e)
 	}
 	for _, m := range t.Fields {
-		c.checkHiddenText(m.Name, at.child(m.Name))
-		c.checkHidden(m.Value, at.child(m.Name))
+		c.checkHiddenText(m.Name, m.Value)
+		c.checkHidden(m.Value)
 	}
 }
 
 var sourceHidden = asConservative(documentedAt("https://www.unicode.org/reports/tr36/"))
 
-func (c *checker) checkHiddenText(s string, at *spot) {
+func (c *checker) checkHiddenText(s string, at *node) {
 	if _, hidden := text.Visible(s); hidden != nil {
 		c.reportAs(at, RuleHidden, sourceHidden, "%s that no reader sees, U+%04X first", countNoun(len(hidden), "character"),
 			hidden[0])
@@ -84,7 +83,7 @@ func CheckRequest(schemas []json.RawMessage, p *Profile) []Finding {
 		each := &checker{rules: c.rules, circular: map[*node]bool{}}
 		if top, err := readTree(raw); err == nil {
 			each.Document = jsontree.NewDocument(top)
-			each.schema(top, nil, position{root: true})
+			each.schema(top, position{root: true})
 		}
 		c.sum.optional += each.sum.optional
 		c.sum.unions += each.sum.unions

@@ -11,7 +11,7 @@ type position struct {
 }
 
 // schema checks one schema and all schemas inside it.
-func (c *checker) schema(t *node, at *spot, p position) {
+func (c *checker) schema(t *node, p position) {
 	if c.isFull() {
 		return
 	}
@@ -19,41 +19,41 @@ func (c *checker) schema(t *node, at *spot, p position) {
 	case '{':
 	case 't', 'f':
 		if !c.rules.Booleans && !p.formOnly && !p.closing {
-			c.report(at, RuleBoolean, "%s stands for a schema; an object is accepted", describeValue(t))
+			c.report(t, RuleBoolean, "%s stands for a schema; an object is accepted", describeValue(t))
 		}
 		return
 	default:
-		c.report(at, RuleForm, "%s stands where a schema belongs; draft 2020-12 takes an object, true or false",
+		c.report(t, RuleForm, "%s stands where a schema belongs; draft 2020-12 takes an object, true or false",
 			describeValue(t))
 		return
 	}
 	if !p.formOnly {
-		c.checkMissing(t, at, p)
-		p.depth = c.depth(t, at, p.depth)
+		c.checkMissing(t, p)
+		p.depth = c.depth(t, p.depth)
 	}
 	for _, m := range t.Fields {
-		c.keyword(t, m, at.child(m.Name), p)
+		c.keyword(t, m, p)
 	}
 }
 
 // keyword checks one member of the schema t.
-func (c *checker) keyword(t *node, m field, at *spot, p position) {
-	if !p.formOnly && !c.accepts(m, at, p) {
+func (c *checker) keyword(t *node, m field, p position) {
+	if !p.formOnly && !c.accepts(m, p) {
 		if c.rules.Ignores {
 			return
 		}
 		p.formOnly = true
-	} else if c.hasForm(m.Name, m.Value, at) && !p.formOnly {
-		c.checkNeighbors(t, m, at, p)
-		c.value(t, m, at, p)
+	} else if c.hasForm(m.Name, m.Value) && !p.formOnly {
+		c.checkNeighbors(t, m, p)
+		c.value(t, m, p)
 	}
 	p.root = false
 	p.closing = slices.Contains(closingKeywords, m.Name)
 	if m.Name == "$defs" || m.Name == "definitions" {
 		p.depth = 0
 	}
-	for place, child := range subschemas(m, at) {
-		c.schema(child, place, p)
+	for _, child := range subschemas(m) {
+		c.schema(child, p)
 	}
 }
 
@@ -68,7 +68,7 @@ func (c *checker) allowed(p position) Keywords {
 }
 
 // accepts reports whether the keyword is accepted, and adds a finding if not.
-func (c *checker) accepts(m field, at *spot, p position) bool {
+func (c *checker) accepts(m field, p position) bool {
 	allowed, place := c.allowed(p), "there"
 	if allowed.Takes(m.Name) {
 		return true
@@ -88,48 +88,48 @@ func (c *checker) accepts(m field, at *spot, p position) bool {
 		rule = RuleKeyword
 	}
 	s := c.rules.Sources[rule]
-	c.add(Finding{Path: at.path(), Rule: rule, Message: message, Source: s.At, Class: s.Class, Date: s.Date,
+	c.add(Finding{Path: pathOf(m.Value), Rule: rule, Message: message, Source: s.At, Class: s.Class, Date: s.Date,
 		Ignored: c.rules.Ignores})
 	return false
 }
 
 // value checks the value of a keyword. The value must have the right form.
-func (c *checker) value(t *node, m field, at *spot, p position) {
+func (c *checker) value(t *node, m field, p position) {
 	switch m.Name {
 	case "type":
-		c.typeNamed(m.Value, at, p)
+		c.typeNamed(m.Value, p)
 	case "properties":
-		c.properties(t, m.Value, at, p)
+		c.properties(t, m.Value, p)
 	case "required":
-		c.required(t, m.Value, at)
+		c.required(t, m.Value)
 	case "additionalProperties":
 		if c.rules.Closed && m.Value.Kind != 'f' {
-			c.report(at, RuleClosed, "additionalProperties is %s; it must be false", describeValue(m.Value))
+			c.report(m.Value, RuleClosed, "additionalProperties is %s; it must be false", describeValue(m.Value))
 		}
 	case "items":
 		if c.rules.ArrayItems && m.Value.Kind == '[' {
-			c.report(at, RuleItems, "items is a list; one schema is accepted")
+			c.report(m.Value, RuleItems, "items is a list; one schema is accepted")
 		}
 	case "enum":
-		c.enum(t, m.Value, at)
+		c.enum(t, m.Value)
 	case "const":
 		c.sum.text += charactersIn(m.Value)
 	case "format":
 		if len(c.rules.Formats) > 0 && !slices.Contains(c.rules.Formats, contentOf(m.Value)) {
-			c.report(at, RuleFormat, "the format %s is not accepted; accepted are %s", describeValue(m.Value),
+			c.report(m.Value, RuleFormat, "the format %s is not accepted; accepted are %s", describeValue(m.Value),
 				joinNames(c.rules.Formats))
 		}
 	case "pattern":
-		c.pattern(m.Value, at)
+		c.pattern(m.Value)
 	case "$ref":
-		c.ref(t, m.Value, at)
+		c.ref(t, m.Value)
 	case "anyOf", "oneOf":
-		c.branches(m, at)
+		c.branches(m)
 	case "$defs", "definitions":
 		for _, d := range m.Value.Fields {
 			c.sum.text += runes(d.Name)
 		}
 	}
-	c.bound(m, at)
-	c.repeats(m, at)
+	c.bound(m)
+	c.repeats(m)
 }

@@ -1,81 +1,66 @@
 package schema
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// nameGrammar is a Grammar in the form that Adapt uses. The zero value accepts every name.
-type nameGrammar struct {
-	first, rest [256]bool
-	max         int
-}
-
-func (g Grammar) read() nameGrammar {
-	if g == (Grammar{}) {
-		return nameGrammar{}
-	}
-	return nameGrammar{byteClass(g.First), byteClass(g.Rest), g.Max}
-}
-
-func byteClass(class string) (set [256]bool) {
-	exp := regexp.MustCompile("^[" + class + "]$")
-	for c := range 128 {
-		set[c] = exp.MatchString(string(rune(c)))
-	}
-	return set
-}
-
 // accepts reports whether a name follows the grammar.
-func (g *nameGrammar) accepts(name string) bool {
-	if g.max == 0 {
+func (g Grammar) accepts(name string) bool {
+	if g.Max == 0 {
 		return true
 	}
-	if len(name) == 0 || len(name) > g.max || !g.first[name[0]] {
+	if len(name) == 0 || len(name) > g.Max || !hasByte(g.First, name[0]) {
 		return false
 	}
 	for i := 1; i < len(name); i++ {
-		if !g.rest[name[i]] {
+		if !hasByte(g.Rest, name[i]) {
 			return false
 		}
 	}
 	return true
 }
 
+// keyGrammar returns the grammar of property names, at the root or inside it.
+func (a *adapter) keyGrammar(root bool) Grammar {
+	if root {
+		return cmp.Or(a.rules.RootKey, a.rules.Key)
+	}
+	return a.rules.Key
+}
+
 // sanitised returns name rewritten to follow the grammar, and shortened to its maximum. It returns "" if no characters
 // are left.
-func sanitised(name string, g *nameGrammar) string {
+func sanitised(name string, g Grammar) string {
 	var b strings.Builder
 	for _, r := range name {
+		first, rest := r < 0x80 && hasByte(g.First, byte(r)), r < 0x80 && hasByte(g.Rest, byte(r))
 		switch {
-		case r < 0x80 && b.Len() == 0 && !g.first[r] && g.rest[r] && g.first['_']:
+		case b.Len() == 0 && !first && rest && hasByte(g.First, '_'):
 			b.WriteByte('_')
 			b.WriteRune(r)
-		case r < 0x80 && (b.Len() == 0 && g.first[r] || b.Len() > 0 && g.rest[r]):
+		case b.Len() == 0 && first || b.Len() > 0 && rest:
 			b.WriteRune(r)
 		case b.Len() == 0 || !strings.HasSuffix(b.String(), "_"):
 			b.WriteByte('_')
 		}
-		if b.Len() >= g.max {
+		if b.Len() >= g.Max {
 			break
 		}
 	}
-	return strings.TrimRight(b.String()[:min(b.Len(), g.max)], "_")
+	return strings.TrimRight(b.String()[:min(b.Len(), g.Max)], "_")
 }
 
 // newNames returns new names for the properties with names that the consumer does not accept. A new name is the old
 // name without the refused characters. It also gets a hash of the old name if it is taken or very short, or if the old
 // name is too long.
 func (o *objectAdapter) newNames(props *node) map[string]string {
-	g := &o.parsed.key
-	if o.builder.root {
-		g = &o.parsed.rootKey
-	}
+	g := o.keyGrammar(o.builder.root)
 	var refused []string
 	for i := range props.Fields {
 		if name := props.Fields[i].Name; !g.accepts(name) || o.isNotKey(name) || !utf8.ValidString(name) {
@@ -85,8 +70,8 @@ func (o *objectAdapter) newNames(props *node) map[string]string {
 	if refused == nil {
 		return nil
 	}
-	if g.max == 0 {
-		g = &anyKey
+	if g.Max == 0 {
+		g = safeKey
 	}
 	isDeclared := lookUpFields(props.Fields)
 	isRequired := lookUpNames(o.builder.get("required").Elements())
@@ -104,7 +89,7 @@ func (o *objectAdapter) newNames(props *node) map[string]string {
 		if slices.Contains(o.rules.NotKeys, clean) {
 			clean += "_"
 		}
-		if wanted[clean] > 1 || len(clean) < 2 || len(name) > g.max || slices.Contains(o.rules.NotKeys, clean) ||
+		if wanted[clean] > 1 || len(clean) < 2 || len(name) > g.Max || slices.Contains(o.rules.NotKeys, clean) ||
 			isTaken(clean) {
 			clean = withHash(clean, name, g, isTaken)
 		}
@@ -114,17 +99,15 @@ func (o *objectAdapter) newNames(props *node) map[string]string {
 	return names
 }
 
-var anyKey = safeKey.read()
-
 const hashDigits = 8
 
-func withHash(clean, name string, g *nameGrammar, isTaken func(string) bool) string {
+func withHash(clean, name string, g Grammar, isTaken func(string) bool) string {
 	if clean == "" {
 		clean = "key"
 	}
 	for salt := 0; ; salt++ {
 		sum := sha256.Sum256([]byte(name + strings.Repeat("\x00", min(salt, 1)) + strconv.Itoa(salt)))
-		hashed := clean[:min(len(clean), g.max-1-hashDigits)] + "_" + hex.EncodeToString(sum[:])[:hashDigits]
+		hashed := clean[:min(len(clean), g.Max-1-hashDigits)] + "_" + hex.EncodeToString(sum[:])[:hashDigits]
 		if !isTaken(hashed) {
 			return hashed
 		}

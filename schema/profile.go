@@ -1,9 +1,6 @@
 package schema
 
-import (
-	"slices"
-	"sync"
-)
+import "slices"
 
 // Profile describes, as data, the tool schemas that one consumer accepts: one API of a model provider, or the
 // intersection of several. [Adapt] rewrites a schema for it, [Check] finds the parts that the consumer would refuse,
@@ -15,9 +12,6 @@ type Profile struct {
 
 	// transform is set for Original and Seed, which have no rules. It is nil for every other profile.
 	transform func([]byte) []byte
-
-	ready       sync.Once
-	parsedRules parsedRules // the rules in the form that Adapt uses
 }
 
 // Name returns the name of the profile in configuration and in messages.

@@ -29,38 +29,35 @@ var markedName = text.Pattern(nameBegins + "([^" + nameBegins + nameEnds + "]*)"
 // sketchName returns a property's name in a sketch. Under free keys it is the original name, because Restore does not
 // rename free keys.
 func (a *adapter) sketchName(name string) string {
-	g := &a.parsed.key
-	if a.freeKeys || g.accepts(name) && a.parsed.rootKey.accepts(name) && !a.isNotKey(name) {
+	if a.freeKeys || a.rules.Key.accepts(name) && a.keyGrammar(true).accepts(name) && !a.isNotKey(name) {
 		return briefName(name)
 	}
 	return nameBegins + name + nameEnds
 }
 
 // withOriginalNames replaces the marked names in a text by the original names.
-func withOriginalNames(text string) string {
+func withOriginalNames(text string) string { return replaceNames(text, briefName) }
+
+// replaceNames replaces the marked names in a text.
+func replaceNames(text string, by func(name string) string) string {
 	if !strings.Contains(text, nameBegins) {
 		return text
 	}
 	return markedName().ReplaceAllStringFunc(text, func(s string) string {
-		return briefName(strings.Trim(s, nameBegins+nameEnds))
+		return by(strings.Trim(s, nameBegins+nameEnds))
 	})
 }
 
 // resolveNames replaces the marked names in a text by the names that the properties of d have for the model. For
 // properties nested deeper, it cannot know which names are taken, so it adds no hash to them.
 func (a *adapter) resolveNames(d *builder, text string) string {
-	if !strings.Contains(text, nameBegins) {
-		return text
-	}
-	return markedName().ReplaceAllStringFunc(text, func(s string) string {
-		name := strings.Trim(s, nameBegins+nameEnds)
-		g := &a.parsed.key
+	return replaceNames(text, func(name string) string {
 		if newName := d.names[name]; newName != "" {
 			return newName
-		} else if d.root && a.parsed.rootKey.accepts(name) || g.accepts(name) {
+		} else if a.keyGrammar(d.root).accepts(name) || a.rules.Key.accepts(name) {
 			return briefName(name)
 		}
-		if clean := sanitised(name, g); g.max > 0 && clean != "" {
+		if clean := sanitised(name, a.rules.Key); a.rules.Key.Max > 0 && clean != "" {
 			return clean
 		}
 		return briefName(name)

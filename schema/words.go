@@ -1,7 +1,5 @@
 package schema
 
-import "slices"
-
 // words is a set of keywords.
 type words map[string]bool
 
@@ -55,43 +53,3 @@ var (
 func isAnnotation(w string) bool {
 	return !untypedWords[w] && (typedWords[w] == 0 || typedAnnotations[w])
 }
-
-// parsedRules holds rules in the form that Adapt uses.
-type parsedRules struct {
-	root, nested *acceptedWords // the keywords accepted at each position
-	types        typeSet
-	enum         typeSet
-	key, rootKey nameGrammar
-}
-
-// parsed returns the rules of the profile. It parses them once.
-func (p *Profile) parsed() *parsedRules {
-	p.ready.Do(func() {
-		p.parsedRules = parsedRules{
-			root: p.rules.Root.read(), nested: p.rules.Nested.read(),
-			types: typesNamed(p.rules.Types), enum: typesNamed(p.rules.Enum),
-			key: p.rules.Key.read(), rootKey: p.rules.RootKey.read(),
-		}
-		if p.parsedRules.rootKey.max == 0 {
-			p.parsedRules.rootKey = p.parsedRules.key
-		}
-	})
-	return &p.parsedRules
-}
-
-// acceptedWords is a Keywords in the form that Adapt uses.
-type acceptedWords struct{ only, never words }
-
-func (k Keywords) read() *acceptedWords {
-	return &acceptedWords{setOf(k.Only...), setOf(slices.Concat(k.Never, k.unlisted())...)}
-}
-
-// unlisted returns the keywords that are accepted only if a list names them.
-func (k Keywords) unlisted() []string {
-	if len(k.Only) > 0 {
-		return nil
-	}
-	return []string{"nullable"} // it has a meaning only for consumers that list it
-}
-
-func (t *acceptedWords) accepts(w string) bool { return (len(t.only) == 0 || t.only[w]) && !t.never[w] }
