@@ -3,6 +3,7 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/indusagi/indus/internal/jsontree"
@@ -38,107 +39,80 @@ func Normalize(input []byte) []byte {
 	if !utf8.Valid(input) || json.Compact(&compact, input) != nil {
 		return []byte(fallback)
 	}
-	n := normalizer{out: make([]byte, 0, max(compact.Len(), len(fallback)))}
-	n.schema(jsontree.Parse(compact.Bytes()), 1)
-	return n.out
+	out := make([]byte, 0, max(compact.Len(), len(fallback)))
+	return normalized(jsontree.Parse(compact.Bytes()), 1).Append(out)
 }
 
-type normalizer struct{ out []byte }
-
-// schema writes a schema at the given level. The root has level 1.
-func (n *normalizer) schema(s *node, level int) {
+// normalized returns a schema normalised. The root has level 1.
+func normalized(s *node, level int) *node {
 	declared := typeNamed(s.Get("type").Unquoted())
 	if level > maxLevels || declared == 0 {
-		n.out = append(n.out, fallback...)
-		return
+		return asWritten([]byte(fallback))
 	}
-	var isProperty func(string) bool
-	if declared == typeObject {
-		isProperty = lookUpFields(s.Get("properties").Members())
-	}
-	n.out = append(n.out, '{')
-	for i := range s.Fields {
-		f := &s.Fields[i]
+	out := &node{Kind: '{', Fields: make([]field, 0, len(s.Fields)+1)}
+	for _, f := range s.Fields {
+		v := f.Value
 		switch {
 		case declared == typeObject && f.Name == "properties":
-			n.properties(f, level)
+			f.Value = normalizedProperties(v, level)
 		case declared == typeObject && f.Name == "required":
-			n.required(f, isProperty)
+			f.Value = declaredNames(v, s.Get("properties"))
 		case declared == typeObject && f.Name == "additionalProperties":
-			if isSchema(f.Value) {
-				n.member(f, level)
+			f.Value = nil
+			if isSchema(v) {
+				f.Value = normalizedMember(v, level)
+			}
+		case declared == typeArray && f.Name == "items" && v.Kind == '[':
+			f.Value = nil
+			if len(v.Elems) > 0 {
+				f.Value = normalizedMember(v.Elems[0], level)
 			}
 		case declared == typeArray && f.Name == "items":
-			n.items(*f, level)
-		case !strippedKeywords[f.Name]:
-			n.key(f)
-			n.out = append(n.out, f.Value.Text...)
+			f.Value = normalizedMember(v, level)
+		case strippedKeywords[f.Name]:
+			f.Value = nil
+		default:
+			f.Value = asWritten(v.Text)
+		}
+		if f.Value != nil {
+			out.Fields = append(out.Fields, f)
 		}
 	}
 	if declared == typeObject && s.Get("properties") == nil {
-		n.comma()
-		n.out = append(n.out, `"properties":{}`...)
+		out.Fields = append(out.Fields, newMember("properties", newObject()))
 	}
-	n.out = append(n.out, '}')
+	return out
 }
 
-// member writes a keyword that holds a schema. The values true and false stay.
-func (n *normalizer) member(f *field, level int) {
-	n.key(f)
-	if f.Value.Kind == 't' || f.Value.Kind == 'f' {
-		n.out = append(n.out, f.Value.Text...)
-		return
+// asWritten returns a value that is written as the text has it, with repeated keys.
+func asWritten(text []byte) *node { return &node{Kind: '0', Text: text} }
+
+// normalizedMember returns the schema of a keyword normalised. The values true and false stay.
+func normalizedMember(s *node, level int) *node {
+	if s.Is("tf") {
+		return s
 	}
-	n.schema(f.Value, level+1)
+	return normalized(s, level+1)
 }
 
-func (n *normalizer) properties(f *field, level int) {
-	n.key(f)
-	n.out = append(n.out, '{')
-	for i := range f.Value.Fields {
-		n.key(&f.Value.Fields[i])
-		n.schema(f.Value.Fields[i].Value, level+1)
+func normalizedProperties(properties *node, level int) *node {
+	out := &node{Kind: '{', Fields: slices.Clone(properties.Fields)}
+	for i := range out.Fields {
+		out.Fields[i].Value = normalized(out.Fields[i].Value, level+1)
 	}
-	n.out = append(n.out, '}')
+	return out
 }
 
-func (n *normalizer) required(f *field, isProperty func(string) bool) {
-	before := len(n.out)
-	n.key(f)
-	n.out = append(n.out, '[')
-	first := len(n.out)
-	for _, e := range f.Value.Elems {
-		if e.Kind == '"' && isProperty(jsontree.Unquote(e.Text)) {
-			n.out = append(append(n.out, e.Text...), ',')
-		}
+// declaredNames returns the names in required that are names of properties, or nil if there are none.
+func declaredNames(required, properties *node) *node {
+	isProperty := lookUpFields(properties.Members())
+	names := slices.DeleteFunc(slices.Clone(required.Elems), func(e *node) bool {
+		return e.Kind != '"' || !isProperty(jsontree.Unquote(e.Text))
+	})
+	if len(names) == 0 {
+		return nil
 	}
-	if len(n.out) == first {
-		n.out = n.out[:before]
-		return
-	}
-	n.out[len(n.out)-1] = ']' // replaces the last comma
-}
-
-func (n *normalizer) items(f field, level int) {
-	if f.Value.Kind == '[' {
-		if len(f.Value.Elems) == 0 {
-			return
-		}
-		f.Value = f.Value.Elems[0]
-	}
-	n.member(&f, level)
-}
-
-func (n *normalizer) key(f *field) {
-	n.comma()
-	n.out = append(append(n.out, f.Key...), ':')
-}
-
-// comma separates a key from the previous member of its object.
-func (n *normalizer) comma() {
-	if n.out[len(n.out)-1] != '{' {
-		n.out = append(n.out, ',')
-	}
+	return newArray(names...)
 }
 
 var strippedKeywords = map[string]bool{
