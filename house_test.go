@@ -57,7 +57,7 @@ var roomBudget = map[string]int{
 	"host":      7600,
 	"identity":  1850,
 	"internal":  13200,
-	"interop":   12560,
+	"interop":   12480,
 	"ledger":    4950,
 	"mcpconfig": 11050,
 	"oauth":     4380,

@@ -21,8 +21,8 @@ func (c *Client) capabilitiesFor(era Era) json.RawMessage {
 		return nil
 	}
 	mayAsk := c.Back != nil || c.Era == Modern && era == Modern // a modern client sends its answers with the next request
-	b := []byte{'{'}
-	for _, key := range []string{"elicitation", "sampling", "roots", "extensions"} {
+	var relayed wire.Object
+	for _, key := range [...]string{"elicitation", "sampling", "roots", "extensions"} {
 		value, ok := wire.Lookup(c.Capabilities, key)
 		if !ok || value[0] != '{' || key != "extensions" && !mayAsk {
 			continue
@@ -30,15 +30,12 @@ func (c *Client) capabilitiesFor(era Era) json.RawMessage {
 		if key == "roots" && c.Era != era { // listChanged needs a session
 			value = json.RawMessage(`{}`)
 		}
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, wire.Quote(key)...), ':'), value...)
+		relayed = relayed.Raw(key, value)
 	}
-	if len(b) == 1 {
+	if relayed == nil {
 		return nil
 	}
-	return append(b, '}')
+	return relayed.JSON()
 }
 
 // metaFor returns the members of _meta that a modern server receives with a client's

@@ -156,7 +156,8 @@ type Endpoint struct {
 	mu           sync.Mutex
 	phase        Phase
 	fault        *Fault
-	attempt      *attempt // the attempt of Open
+	opened       chan struct{} // closed at the end of the attempt to connect
+	openErr      error         // of that attempt; set before opened is closed
 	conn         conn.Conn
 	negotiated   conn.Handshake
 	connectTime  time.Duration
@@ -170,17 +171,12 @@ type Endpoint struct {
 	listChanges  uint64 // the number of list_changed notifications
 }
 
-type attempt struct {
-	done chan struct{}
-	err  error // set before done is closed
-}
-
 // NewEndpoint returns an idle endpoint. It starts nothing: [Endpoint.Open] does.
 func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 	s = s.clone()
 	e := &Endpoint{
 		server: s, forwardedHeaders: s.Forward.Names(), config: toolConfigOf(s), secrets: s.secrets(),
-		phase: Idle, done: make(chan struct{}),
+		phase: Idle, done: make(chan struct{}), opened: make(chan struct{}),
 	}
 	if opts != nil {
 		e.opts = *opts
@@ -318,21 +314,19 @@ func (e *Endpoint) Open(ctx context.Context) error {
 		return e.notConnected()
 	case Idle:
 		e.setPhase(Connecting)
-		e.attempt = &attempt{done: make(chan struct{})}
-		e.running.Go(func() { e.connect(e.attempt) })
+		e.running.Go(e.connect)
 	}
-	a := e.attempt
 	e.mu.Unlock()
 	select {
-	case <-a.done:
-		return a.err
+	case <-e.opened:
+		return e.openErr
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
 // connect runs the only attempt of the endpoint's life.
-func (e *Endpoint) connect(a *attempt) {
+func (e *Endpoint) connect() {
 	start := time.Now()
 	ctx, cancel := withDeadline(e.ctx, e.server.Timeouts.Connect, protocol.DefaultConnect)
 	c, handshake, err := e.dial(ctx)
@@ -365,8 +359,8 @@ func (e *Endpoint) connect(a *attempt) {
 		}
 	}
 	e.mu.Unlock()
-	a.err = err
-	close(a.done)
+	e.openErr = err
+	close(e.opened)
 }
 
 // connectFault returns the fault of a failed connection. Its kind depends on the transport, or is Timeout if our own
@@ -377,9 +371,8 @@ func (e *Endpoint) connectFault(ctx context.Context, err error) error {
 		defer e.mu.Unlock()
 		return e.notConnected()
 	}
-	var late *conn.DeadlineError
-	if errors.As(context.Cause(ctx), &late) {
-		if !errors.As(err, &late) { // otherwise err has more detail than late alone
+	if late, ok := errors.AsType[*conn.DeadlineError](context.Cause(ctx)); ok {
+		if !errors.As(err, new(*conn.DeadlineError)) { // otherwise err has more detail than late alone
 			err = late
 		}
 		return e.newFault(Timeout, "connect", err)

@@ -65,9 +65,7 @@ func (e *Endpoint) deniedFault(tool string) error {
 	if why == "" {
 		return nil
 	}
-	f := NewFault(ToolError, e.server.ID, protocol.MethodToolsCall+" "+protocol.Printable(tool, 80), &deniedError{why})
-	f.Tool = tool
-	return f
+	return e.requestFault(ToolError, protocol.MethodToolsCall, tool, &deniedError{why})
 }
 
 // deniedError is the reason why a tool is left out.
@@ -78,8 +76,19 @@ func (e *deniedError) Error() string { return e.why }
 // paramsFault returns the fault of a call with params that cannot be sent.
 func (e *Endpoint) paramsFault(tool string, why error) *Fault {
 	cause := &RPCError{Code: CodeInvalidParams, Message: why.Error()}
-	f := NewFault(ToolError, e.server.ID, protocol.MethodToolsCall+" "+protocol.Printable(tool, 80), cause)
-	f.Tool = tool
+	return e.requestFault(ToolError, protocol.MethodToolsCall, tool, cause)
+}
+
+// requestFault returns the fault of a request. name is the name in its params, or "" if there is none.
+func (e *Endpoint) requestFault(kind Kind, method, name string, cause error) *Fault {
+	doing := method
+	if name != "" {
+		doing += " " + protocol.Printable(name, 80)
+	}
+	f := e.newFault(kind, doing, cause)
+	if method == protocol.MethodToolsCall {
+		f.Tool = name
+	}
 	return f
 }
 
@@ -229,8 +238,7 @@ func (e *Endpoint) greet(ctx context.Context, c conn.Conn) {
 // checkReplyUTF8 returns the error of a reply that is not UTF-8, because strict readers would lose the whole stream
 // (RFC 8259, section 8.1). For tools/list only the bad rows are dropped, later.
 func checkReplyUTF8(method string, result json.RawMessage, err error) error {
-	var rpc *RPCError
-	if errors.As(err, &rpc) {
+	if rpc, ok := errors.AsType[*RPCError](err); ok {
 		result = rpc.Data
 	}
 	if bad := wire.CheckUTF8(result); bad != nil && method != protocol.MethodToolsList {
@@ -248,36 +256,23 @@ func (e *Endpoint) sendFault(outer, inner context.Context, m Message, name strin
 	if outer.Err() != nil && !isErrorReply(err) && !explained {
 		return outer.Err()
 	}
-	doing := m.Method
-	if name != "" {
-		doing += " " + protocol.Printable(name, 80)
-	}
 	kind := failureKind(m.Method)
 	var late *conn.DeadlineError
-	var bad *conn.ProtocolError
-	var unsent *conn.UnsentError
 	switch {
 	case inner.Err() != nil && !isErrorReply(err) && errors.As(context.Cause(inner), &late):
 		kind = Timeout
 		if !explained {
 			err = late
 		}
-	case errors.As(err, &bad):
+	case errors.As(err, new(*conn.ProtocolError)):
 		kind = Protocol
-	case errors.As(err, &unsent):
+	case errors.As(err, new(*conn.UnsentError)):
 		kind = NotConnected
 	}
-	f := e.newFault(kind, doing, err)
-	if m.Method == protocol.MethodToolsCall {
-		f.Tool = name
-	}
-	return f
+	return e.requestFault(kind, m.Method, name, err)
 }
 
-func isErrorReply(err error) bool {
-	var rpc *RPCError
-	return errors.As(err, &rpc)
-}
+func isErrorReply(err error) bool { return errors.As(err, new(*RPCError)) }
 
 // failureKind returns the kind of a failure by its place.
 func failureKind(method string) Kind {

@@ -142,8 +142,7 @@ func (e *Endpoint) wasUnsent(err error) bool {
 	if !ok || f.Kind != NotConnected || f.Server != e.server.ID {
 		return false
 	}
-	var unsent *conn.UnsentError
-	return errors.As(f.Cause, &unsent) || !e.Phase().Usable()
+	return errors.As(f.Cause, new(*conn.UnsentError)) || !e.Phase().Usable()
 }
 
 // awaitEnd waits until an endpoint that has lost its connection is done. It waits at most for lostWait, and then

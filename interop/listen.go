@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/internal/conn"
 )
 
@@ -50,14 +51,11 @@ func (e *Endpoint) reportListChanges() {
 // basic/patterns/subscriptions). The server replays nothing, so lists from before its
 // acknowledgement may be out of date.
 func (e *Endpoint) listen(c conn.Conn) {
-	filter := []byte(`{"notifications":{`)
-	for i, kind := range e.watchedKinds() {
-		if i > 0 {
-			filter = append(filter, ',')
-		}
-		filter = append(append(append(filter, '"'), kind...), `ListChanged":true`...)
+	var filter wire.Object
+	for _, kind := range e.watchedKinds() {
+		filter = filter.Raw(kind+"ListChanged", []byte("true"))
 	}
-	params, err := serverParams(append(filter, "}}"...), e.modernMeta, 0)
+	params, err := serverParams(wire.Object{}.Raw("notifications", filter.JSON()).JSON(), e.modernMeta, 0)
 	if err != nil {
 		return
 	}
@@ -84,8 +82,8 @@ func (e *Endpoint) listen(c conn.Conn) {
 		}
 		_, err := c.Call(ctx, conn.Request{Method: protocol.MethodListen, Params: params, Receive: receive})
 		cancel()
-		var rpc *RPCError
-		if errors.As(err, &rpc) && (rpc.Code == CodeMethodNotFound || rpc.Code == CodeInvalidParams) {
+		rpc, _ := errors.AsType[*RPCError](err)
+		if rpc != nil && (rpc.Code == CodeMethodNotFound || rpc.Code == CodeInvalidParams) {
 			e.opts.Logger.Warn("no subscription to changes of its lists", "server", e.server.ID, "err", err)
 			return
 		}

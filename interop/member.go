@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -135,10 +136,10 @@ func (m *member) handleNotification(from Message) {
 	case protocol.NoteToolsChanged:
 		m.update(func(s *state) []EventKind { s.changes++; return nil })
 	}
-	if strings.HasPrefix(from.Method, "notifications/tasks") {
+	isTask := strings.HasPrefix(from.Method, "notifications/tasks")
+	if isTask {
 		m.tasks.record(from.Params)
 	}
-	isTask := strings.HasPrefix(from.Method, "notifications/tasks")
 	switch {
 	case !isTask && !conn.ConcernsAll(from.Method):
 		m.fleet.opts.Logger.Debug("a notification without a receiver is dropped",
@@ -222,7 +223,7 @@ func (m *member) retire(drain time.Duration) {
 // configure sets another configuration of the member's tools. Call it with Fleet.mu held.
 func (m *member) configure(c *toolConfig) {
 	s := *m.state.Load()
-	if s.config.equal(c) {
+	if reflect.DeepEqual(s.config, c) {
 		return
 	}
 	s.config, s.list = c, s.list.withConfig(c)

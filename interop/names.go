@@ -51,32 +51,16 @@ func isPlainServer(id string) bool {
 		!strings.Contains(id, Qualifier) && !strings.HasSuffix(id, "_")
 }
 
-func isLegal(s string) bool {
-	for i := range len(s) {
-		if !isLegalByte(s[i]) {
-			return false
-		}
-	}
-	return true
-}
+func isLegal(s string) bool { return sanitise(s) == s }
 
+// sanitise replaces illegal characters. The result has only ASCII.
 func sanitise(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if r < 0x80 && isLegalByte(byte(r)) {
-			b.WriteByte(byte(r))
-		} else {
-			b.WriteByte('_')
+	return strings.Map(func(r rune) rune {
+		if r < 0x80 && isLetter(byte(r)) || r >= '0' && r <= '9' || r == '-' {
+			return r
 		}
-		if b.Len() >= maxName {
-			break
-		}
-	}
-	return b.String()
-}
-
-func isLegalByte(c byte) bool {
-	return isLetter(c) || c >= '0' && c <= '9' || c == '_' || c == '-'
+		return '_'
+	}, s)
 }
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }

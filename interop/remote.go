@@ -22,7 +22,7 @@ type TLS struct {
 	Cert, Key string
 }
 
-// config returns the TLS configuration, or nil if no field is set.
+// config returns the TLS configuration, or nil if no field is set. Its error names the field.
 func (t TLS) config() (*tls.Config, error) {
 	if t == (TLS{}) {
 		return nil, nil
@@ -31,31 +31,22 @@ func (t TLS) config() (*tls.Config, error) {
 	if t.CA != "" {
 		pem, err := os.ReadFile(t.CA)
 		if err != nil {
-			return nil, &tlsError{"ca", err}
+			return nil, fmt.Errorf("tls.ca: %w", err)
 		}
 		out.RootCAs = x509.NewCertPool()
 		if !out.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, &tlsError{"ca", fmt.Errorf("%s: no certificate in PEM", t.CA)}
+			return nil, fmt.Errorf("tls.ca: %s: no certificate in PEM", t.CA)
 		}
 	}
 	if t.Cert != "" || t.Key != "" {
 		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key) // its errors do not reveal the content of the files
 		if err != nil {
-			return nil, &tlsError{"cert", err}
+			return nil, fmt.Errorf("tls.cert: %w", err)
 		}
 		out.Certificates = []tls.Certificate{pair}
 	}
 	return out, nil
 }
-
-// tlsError reports a file of [TLS] that cannot be used.
-type tlsError struct {
-	field string
-	cause error
-}
-
-func (e *tlsError) Error() string { return "tls." + e.field + ": " + e.cause.Error() }
-func (e *tlsError) Unwrap() error { return e.cause }
 
 // OAuth configures how to sign in to a server. This package only passes it on: see EndpointOptions.RoundTripper. The
 // zero value means the defaults.
@@ -119,10 +110,6 @@ type Forward struct {
 	// Authorization also forwards that header. The client's token then reaches a server that it may not have been
 	// issued for. Set it only for servers that accept the same tokens as this program accepts from its clients.
 	Authorization bool
-}
-
-func (f Forward) equal(b Forward) bool {
-	return f.Authorization == b.Authorization && slices.Equal(f.Headers, b.Headers)
 }
 
 // Names returns the headers that are forwarded, as [http.CanonicalHeaderKey] writes them.

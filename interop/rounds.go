@@ -146,12 +146,7 @@ var errManyRounds = fmt.Errorf("indus answers %d requests for input in one call,
 func (e *Endpoint) resultFault(m Message, err error) *Fault { return e.resultFaultOf(Protocol, m, err) }
 
 func (e *Endpoint) resultFaultOf(kind Kind, m Message, err error) *Fault {
-	name := paramName(m)
-	f := e.newFault(kind, m.Method+" "+protocol.Printable(name, 80), err)
-	if m.Method == protocol.MethodToolsCall {
-		f.Tool = name
-	}
-	return f
+	return e.requestFault(kind, m.Method, paramName(m), err)
 }
 
 // paramsOf returns the params of m as an object.
@@ -232,12 +227,9 @@ func askAll(
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	b := []byte{'{'}
+	var all wire.Object
 	for i, q := range questions {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, wire.Quote(q.key)...), ':'), answers[i]...)
+		all = all.Raw(q.key, answers[i])
 	}
-	return append(b, '}'), nil
+	return all.JSON(), nil
 }

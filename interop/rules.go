@@ -77,13 +77,6 @@ func (r *ToolRules) unusedRules(tools map[string]bool) []string {
 	return out
 }
 
-// equal reports whether two sets of rules have the same effect. A nil Allow allows everything, and an empty one
-// nothing.
-func (r *ToolRules) equal(o *ToolRules) bool {
-	return (r.Allow == nil) == (o.Allow == nil) && slices.Equal(r.Allow, o.Allow) && slices.Equal(r.Deny, o.Deny) &&
-		maps.Equal(r.Rename, o.Rename) && maps.Equal(r.Describe, o.Describe)
-}
-
 func (r ToolRules) clone() ToolRules {
 	return ToolRules{
 		Allow: slices.Clone(r.Allow), Deny: slices.Clone(r.Deny),
@@ -107,12 +100,6 @@ func toolConfigOf(s Server) *toolConfig {
 	return &toolConfig{
 		server: s.ID, rules: s.Tools, profile: s.Profile, changes: s.Changes, lazy: s.Lazy, idle: s.Idle, pool: s.Pool,
 	}
-}
-
-// equal reports whether both have the same effect on a list.
-func (c *toolConfig) equal(o *toolConfig) bool {
-	return c == o || c.server == o.server && c.profile == o.profile && c.changes == o.changes && c.idle == o.idle &&
-		c.pool == o.pool && equalFlags(c.lazy, o.lazy) && c.rules.equal(&o.rules)
 }
 
 // applyTo returns a server with this configuration of its tools.

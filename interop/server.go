@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"slices"
+	"reflect"
 	"time"
 
 	"github.com/indusagi/indus/internal/proc"
@@ -251,28 +251,19 @@ type Timeouts struct {
 
 // Equal reports whether two servers are reached in the same way and have the same configuration.
 func (s Server) Equal(o Server) bool {
-	return s.sameReach(o) && toolConfigOf(s).equal(toolConfigOf(o))
+	return s.sameReach(o) && reflect.DeepEqual(toolConfigOf(s), toolConfigOf(o))
 }
 
-func equalFlags(a, b *bool) bool { return a == b || a != nil && b != nil && *a == *b }
-
 // sameReach reports whether a connection to one server can also serve the other.
-func (s Server) sameReach(o Server) bool {
-	if s.ID != o.ID || s.Timeouts != o.Timeouts || s.Era != o.Era || s.TLS != o.TLS || s.Pool.Per != o.Pool.Per ||
-		s.Single != o.Single || !s.OAuth.Equal(o.OAuth) || !s.Forward.equal(o.Forward) {
-		return false
+func (s Server) sameReach(o Server) bool { return reflect.DeepEqual(s.reach(), o.reach()) }
+
+// reach returns the server without the fields that do not affect its connections.
+func (s Server) reach() Server {
+	s = (&toolConfig{pool: Pool{Per: s.Pool.Per}}).applyTo(s)
+	s.Secrets, s.Identity = nil, nil
+	if t, ok := s.Transport.(Stdio); ok {
+		t.Path = ""
+		s.Transport = t
 	}
-	switch a := s.Transport.(type) {
-	case Stdio:
-		b, ok := o.Transport.(Stdio)
-		return ok && a.Command == b.Command && a.Dir == b.Dir && a.Fresh == b.Fresh && a.InheritEnv == b.InheritEnv &&
-			slices.Equal(a.Args, b.Args) && slices.Equal(a.Env, b.Env) && slices.Equal(a.Without, b.Without)
-	case HTTP:
-		b, ok := o.Transport.(HTTP)
-		return ok && a.URL == b.URL && slices.Equal(a.Headers, b.Headers)
-	case SSE:
-		b, ok := o.Transport.(SSE)
-		return ok && a.URL == b.URL && slices.Equal(a.Headers, b.Headers)
-	}
-	return s.Transport == nil && o.Transport == nil
+	return s
 }
