@@ -94,6 +94,15 @@ func callRowOf(r *audit.Record) callRow {
 	return row
 }
 
+// callColumns returns the columns of a table of requests, which are in flight or ended.
+func callColumns(inFlight bool) []string {
+	columns := []string{"Time", "Caller", "Request", "#Duration", "#Bytes in, out"}
+	if inFlight {
+		return append(columns, "Actions")
+	}
+	return append(columns, "#Tokens", "Outcome")
+}
+
 func cancelCall(v *visit) (string, error) {
 	id, err := strconv.ParseUint(v.PostForm.Get("id"), 10, 64)
 	if err != nil || !v.site.Control.Activity.Cancel(id) {

@@ -226,6 +226,19 @@ func (k *createdKey) about() string {
 	return text + ", and expires at " + k.Expires.Local().Format(show.TimeFormat)
 }
 
+// viewChoices returns the views as choices. The choice of everything has the text all.
+func (p *connectPage) viewChoices(all string) []choice {
+	return choicesOf(append([]string{""}, p.Views...), all)
+}
+
+func clientChoices() []choice {
+	all := []choice{{"", "all"}}
+	for _, c := range mcpconfig.Clients() {
+		all = append(all, choice{c.Name, c.Title})
+	}
+	return all
+}
+
 // waysOf names the ways of a client.
 func waysOf(w *connect.Way) []string {
 	var names []string

@@ -1,11 +1,13 @@
 package page
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
 
 	"github.com/a-h/templ"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
 )
 
 // pagination describes the shown page of a long list.
@@ -27,13 +29,28 @@ func paginate[T any](v *visit, all []T, size int) ([]T, pagination) {
 // maxOffered bounds a list of choices.
 const maxOffered = 1000
 
-// offered returns the choices of a list: the first ones, and the chosen one, unless it is the zero value.
-func offered[T comparable](all []T, chosen T) []T {
-	all = all[:min(len(all), maxOffered):min(len(all), maxOffered)]
-	if zero := *new(T); chosen != zero && !slices.Contains(all, chosen) {
-		all = append(all, chosen)
+// choice is an entry of a list of choices.
+type choice struct{ value, text string }
+
+// choicesOf returns values as choices. The choice "" has the text empty.
+func choicesOf(values []string, empty string) (all []choice) {
+	for _, v := range values {
+		all = append(all, choice{v, cmp.Or(show.Escaped(v), empty)})
 	}
 	return all
+}
+
+// offered returns the choices that a list shows: the first ones, and the chosen one, unless it is "".
+func offered(all []choice, chosen string) []choice {
+	first := all[:min(len(all), maxOffered)]
+	isChosen := func(c choice) bool { return c.value == chosen }
+	if chosen == "" || slices.ContainsFunc(first, isChosen) {
+		return first
+	}
+	if i := slices.IndexFunc(all, isChosen); i >= 0 {
+		return slices.Concat(first, all[i:i+1])
+	}
+	return slices.Concat(first, choicesOf([]string{chosen}, ""))
 }
 
 // withQuery returns the address of the section with the query of the request, but another value of one field.

@@ -129,13 +129,13 @@ func readTry(v *visit) (*tryPage, error) {
 	return p, nil
 }
 
-// offered returns the servers of the list of choices.
-func (p *tryPage) offered() []tryServer {
-	i := slices.IndexFunc(p.Servers, func(s tryServer) bool { return s.Name == p.Server })
-	if i < 0 {
-		return offered(p.Servers, tryServer{})
+// serverChoices returns the servers with the numbers of their tools.
+func (p *tryPage) serverChoices() []choice {
+	all := []choice{{"", "all"}}
+	for _, s := range p.Servers {
+		all = append(all, choice{s.Name, fmt.Sprintf("%s (%d)", show.Escaped(s.Name), s.Tools)})
 	}
-	return offered(p.Servers, p.Servers[i])
+	return all
 }
 
 // tryOne returns the page of one tool.
