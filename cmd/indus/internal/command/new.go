@@ -38,8 +38,10 @@ func AtMost(n int, noun string) cobra.PositionalArgs {
 			return nil
 		}
 		takes := "takes no argument"
-		if n > 0 {
+		if n == 1 {
 			takes = "takes one " + noun
+		} else if n > 1 {
+			takes = "takes " + noun
 		}
 		return Usagef("%s %s, and %q is too many; see %s -h", CommandPath(cmd), takes, args[n], cmd.CommandPath())
 	}

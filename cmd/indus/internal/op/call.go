@@ -25,7 +25,7 @@ func newOpCall(s show.Streams) *cobra.Command {
 			Use: "call URL NAME [ARGUMENT]...", Short: "Call an operation and print its value", Long: opCallHelp,
 		})
 	cmd.Args = func(cmd *cobra.Command, args []string) error { // before the server is called
-		err := opArguments(true, "a URL", "the name of an operation")(cmd, args)
+		err := command.Needs(2, "a URL and the name of an operation; see indus op call -h", "")(cmd, args)
 		if err == nil {
 			f.input, err = opInput(cmd.Context(), args[2:], s)
 		}

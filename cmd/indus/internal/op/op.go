@@ -60,21 +60,6 @@ type opFlags struct {
 	input               *arguments.Input // for a call
 }
 
-// opArguments refuses fewer arguments than names. Unless variadic is true, it also refuses more.
-func opArguments(variadic bool, names ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) < len(names):
-			return command.Usagef("%s needs %s; see %s -h", command.CommandPath(cmd), strings.Join(names, " and "),
-				cmd.CommandPath())
-		case len(args) > len(names) && !variadic:
-			return command.Usagef("%s takes %s, and %q is too many; see %s -h", command.CommandPath(cmd),
-				strings.Join(names, " and "), args[len(names)], cmd.CommandPath())
-		}
-		return nil
-	}
-}
-
 // command returns a command of op. Its first argument is the URL of a server, and run gets the server's operations.
 func (f *opFlags) command(
 	s show.Streams, json string, run func(ctx context.Context, r *operation.Registry, args []string) error,
@@ -227,7 +212,7 @@ func newOpLs(s show.Streams) *cobra.Command {
 		func(_ context.Context, r *operation.Registry, _ []string) error { return f.printOps(s, r) },
 		cobra.Command{
 			Use: "ls URL", Aliases: []string{"list"}, Short: "List the operations of a server", Long: opLsHelp,
-			Args: opArguments(false, "a URL"),
+			Args: command.Needs(1, "a URL; see indus op ls -h", "URL"),
 		})
 }
 
@@ -267,7 +252,8 @@ func newOpSchema(s show.Streams) *cobra.Command {
 			return s.WriteIndented(spec)
 		}, cobra.Command{
 			Use: "schema URL NAME", Short: "Show the schema of one operation", Long: opSchemaHelp,
-			Args: opArguments(false, "a URL", "the name of an operation"),
+			Args: command.Needs(2, "a URL and the name of an operation; see indus op schema -h",
+				"a URL and the name of an operation"),
 		})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
@@ -239,37 +240,33 @@ func (f *addFlags) definition(ctx context.Context, args []string, s show.Streams
 	if err != nil {
 		return d, err
 	}
-	var row jsonObject
+	var row wire.Object
 	if address != "" {
-		err = f.urlRow(&row, address)
+		row, err = f.urlRow(address)
 	} else {
-		err = f.commandRow(&row, words)
+		row, err = f.commandRow(words)
 	}
 	if err != nil {
 		return d, err
 	}
-	row.add("transport", textOrNone(f.transport))
 	d.ID = name
-	d.JSON, err = f.withSettings(row)
+	d.JSON, err = f.withSettings(row.Text("transport", f.transport))
 	return d, err
 }
 
 // withSettings returns a row with the fields of the flags for any server.
-func (f *addFlags) withSettings(row jsonObject) (json.RawMessage, error) {
-	var tools jsonObject
+func (f *addFlags) withSettings(row wire.Object) (json.RawMessage, error) {
 	if f.timeout != "" {
-		row.add("timeout", timeoutJSON(f.timeout))
+		row = row.Raw("timeout", timeoutJSON(f.timeout))
 	}
 	if f.lazy {
-		row.add("lazy", json.RawMessage("true"))
+		row = row.Raw("lazy", []byte("true"))
 	}
 	if f.idle != "" {
-		row.add("idle", timeoutJSON(f.idle))
+		row = row.Raw("idle", timeoutJSON(f.idle))
 	}
-	tools.add("allow", listOrNone(f.allow))
-	tools.add("deny", listOrNone(f.deny))
-	row.add("tools", tools.JSON())
-	row.add("profile", textOrNone(f.profile))
+	tools := wire.Object{}.Raw("allow", listOrNone(f.allow)).Raw("deny", listOrNone(f.deny))
+	row = row.Raw("tools", objectOrNone(tools)).Text("profile", f.profile)
 	return setFields(row.JSON(), f.set)
 }
 
@@ -315,56 +312,52 @@ func isHost(s string) bool {
 	return err == nil || strings.Contains(strings.Trim(name, "."), ".") && strings.Contains(s, "/")
 }
 
-func (f *addFlags) urlRow(row *jsonObject, address string) error {
+func (f *addFlags) urlRow(address string) (wire.Object, error) {
 	for _, name := range []string{"env", "cwd", "inherit-env"} {
 		if f.cmd.Flags().Changed(name) {
-			return command.Usagef("--%s is for a command, and a URL is not started", name)
+			return nil, command.Usagef("--%s is for a command, and a URL is not started", name)
 		}
 	}
-	row.add("url", text.Quote(address))
-	var headers jsonObject
+	var headers wire.Object
 	for _, h := range f.headers {
 		name, value, ok := strings.Cut(h, ":")
 		name = strings.TrimSpace(name)
 		if !ok || name == "" {
-			return command.Usagef("--header takes 'NAME: VALUE'")
+			return nil, command.Usagef("--header takes 'NAME: VALUE'")
 		}
-		headers.add(name, text.Quote(strings.TrimSpace(value)))
+		headers = headers.Raw(name, wire.Quote(strings.TrimSpace(value)))
 	}
-	row.add("headers", headers.JSON())
-	return nil
+	return wire.Object{}.Text("url", address).Raw("headers", objectOrNone(headers)), nil
 }
 
-func (f *addFlags) commandRow(row *jsonObject, words []string) error {
+func (f *addFlags) commandRow(words []string) (wire.Object, error) {
 	if len(f.headers) > 0 {
-		return command.Usagef("--header is for a URL, and a command is not called over HTTP")
+		return nil, command.Usagef("--header is for a URL, and a command is not called over HTTP")
 	}
 	program, err := words[0], error(nil)
 	if strings.ContainsAny(program, `/\`) {
 		if program, err = f.filePath(program); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	row.add("command", text.Quote(program))
-	row.add("args", listOrNone(words[1:]))
-	var env jsonObject
+	var env wire.Object
 	for _, v := range f.env {
 		name, value, err := envValue(v)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		env.add(name, text.Quote(value))
+		env = env.Raw(name, wire.Quote(value))
 	}
-	row.add("env", env.JSON())
 	cwd := f.cwd
 	if cwd != "" {
 		cwd, err = f.filePath(cwd)
 	}
-	row.add("cwd", textOrNone(cwd))
+	row := wire.Object{}.Raw("command", wire.Quote(program)).Raw("args", listOrNone(words[1:])).
+		Raw("env", objectOrNone(env)).Text("cwd", cwd)
 	if f.inherit {
-		row.add("inheritEnv", json.RawMessage("true"))
+		row = row.Raw("inheritEnv", []byte("true"))
 	}
-	return err
+	return row, err
 }
 
 // envValue reads NAME=VALUE of --env. NAME alone stands for the variable of that name.
@@ -394,12 +387,12 @@ func timeoutJSON(flag string) json.RawMessage {
 		return json.RawMessage(strconv.Itoa(ms))
 	}
 	if !strings.Contains(flag, "=") {
-		return text.Quote(flag)
+		return wire.Quote(flag)
 	}
-	var steps jsonObject
+	var steps wire.Object
 	for part := range strings.SplitSeq(flag, ",") {
 		step, value, _ := strings.Cut(part, "=")
-		steps.add(strings.TrimSpace(step), timeoutJSON(strings.TrimSpace(value)))
+		steps = steps.Raw(strings.TrimSpace(step), timeoutJSON(strings.TrimSpace(value)))
 	}
 	return steps.JSON()
 }

@@ -101,30 +101,12 @@ func completeFields(_ *cobra.Command, _ []string, typed string) ([]string, cobra
 	return command.WithPrefix(typed, offers), d
 }
 
-// jsonObject holds the encoded members of a JSON object in order.
-type jsonObject []string
-
-// add adds a member, unless its value is nil.
-func (o *jsonObject) add(name string, value json.RawMessage) {
-	if value != nil {
-		*o = append(*o, string(text.Quote(name))+":"+string(value))
-	}
-}
-
-// JSON returns the object, or nil if it has no member.
-func (o jsonObject) JSON() json.RawMessage {
+// objectOrNone returns an object as JSON, or nil if it has no member.
+func objectOrNone(o wire.Object) json.RawMessage {
 	if len(o) == 0 {
 		return nil
 	}
-	return json.RawMessage("{" + strings.Join(o, ",") + "}")
-}
-
-// textOrNone returns a text as JSON, or nil if it is "".
-func textOrNone(s string) json.RawMessage {
-	if s == "" {
-		return nil
-	}
-	return text.Quote(s)
+	return o.JSON()
 }
 
 // listOrNone returns texts as a JSON array, or nil if there are none.

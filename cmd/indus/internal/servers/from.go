@@ -102,13 +102,12 @@ func (p *plan) row(ctx context.Context) (json.RawMessage, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s@%s: %w", p.entry.Name, p.entry.Version, err)
 		}
-		var row jsonObject
+		var row wire.Object
 		members, _ := wire.Members(raw)
 		for _, m := range members {
-			row.add(m.Key, m.Value)
+			row = row.Raw(m.Key, m.Value)
 		}
-		row.add(originKey, text.Quote(originText(p.entry, p.source)))
-		return p.withSettings(row)
+		return p.withSettings(row.Text(originKey, originText(p.entry, p.source)))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/secret"
+	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
 )
@@ -432,7 +433,7 @@ func (f *importFlags) tryName(e *mcpconfig.Edit, server *importedServer, name st
 
 // report prints the servers that were written, or would be.
 func (f *importFlags) report(x *importResult, source string, s show.Streams) error {
-	var servers, whole jsonObject
+	var servers wire.Object
 	reportNotes(x.Notes, s)
 	var written []string
 	for _, server := range x.Servers {
@@ -442,7 +443,7 @@ func (f *importFlags) report(x *importResult, source string, s show.Streams) err
 		case "same":
 			s.Reportf("the server %q exists already and is the same", server.Server)
 		default:
-			servers.add(server.Server, server.Row)
+			servers = servers.Raw(server.Server, server.Row)
 			written = append(written, server.Server)
 		}
 	}
@@ -450,8 +451,8 @@ func (f *importFlags) report(x *importResult, source string, s show.Streams) err
 		s.Reportf("there is nothing to write to %s", x.To)
 		return nil
 	}
-	whole.add("servers", servers.JSON())
-	if err := s.WriteText(string(show.EscapeHarmful([]byte(layoutJSON(whole.JSON(), ""))))); err != nil {
+	whole := wire.Object{}.Raw("servers", servers.JSON()).JSON()
+	if err := s.WriteText(string(show.EscapeHarmful([]byte(layoutJSON(whole, ""))))); err != nil {
 		return err
 	}
 	if !x.Written {
