@@ -51,7 +51,7 @@ var roomBudget = map[string]int{
 	"approval":  1220,
 	"audit":     1900,
 	"cluster":   2600,
-	"cmd":       33500,
+	"cmd":       33370,
 	"examples":  300,
 	"gateway":   7540,
 	"host":      7600,

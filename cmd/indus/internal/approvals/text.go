@@ -84,18 +84,12 @@ const minRoom = 20
 
 // wrapped adds a line, and continues it below its own beginning.
 func (d *description) wrapped(head, text string) {
-	room := d.columns - show.Columns(head)
-	for d.columns > 0 && show.Columns(text) > max(room, minRoom) {
-		part, used := 0, 0
-		for at, r := range text {
-			used += show.Columns(string(r))
-			if used > max(room, minRoom) {
-				break
-			}
-			part = at + len(string(r))
-		}
-		d.text.WriteString(head + text[:part] + "\n")
-		head, text = strings.Repeat(" ", show.Columns(head)), text[part:]
+	lines := []string{text}
+	if d.columns > 0 {
+		lines = show.HardWrap(text, max(d.columns-show.Columns(head), minRoom))
 	}
-	d.text.WriteString(strings.TrimRight(head+text, " ") + "\n")
+	for _, line := range lines {
+		d.text.WriteString(strings.TrimRight(head+line, " ") + "\n")
+		head = strings.Repeat(" ", show.Columns(head))
+	}
 }

@@ -48,7 +48,7 @@ func (t *Terminal) fill(ctx context.Context, f Form, width int) (texts []string,
 		answers: map[string]agent.Verdict{"y": agent.Once, "yes": agent.Once, "n": agent.Refuse, "no": agent.Refuse},
 	}
 	for line := range strings.SplitSeq(strings.Join(f.Lines, "\n"), "\n") {
-		q.lines = append(q.lines, hardWrap(escapedLine(line), width)...)
+		q.lines = append(q.lines, show.HardWrap(escapedLine(line), max(width, minWidth))...)
 	}
 	if verdict, _, err := t.ask(ctx, q); err != nil {
 		return nil, err

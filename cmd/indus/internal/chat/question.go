@@ -153,7 +153,7 @@ func (t *Terminal) writeHead(text string) {
 	width, _ := t.Editor.Size()
 	t.write("")
 	mark := "? "
-	for _, line := range hardWrap(text, width-3) {
+	for _, line := range show.HardWrap(text, max(width-3, minWidth)) {
 		t.write(t.styled(mark, yellow) + t.Bold(line))
 		mark = "  "
 	}
@@ -205,7 +205,7 @@ func (t *Terminal) showLines(ctx context.Context, lines []string, refusal string
 // columns. Each argument is a name with its value. A text of several lines is below its name, and so are the old and
 // new texts of an edit.
 func argumentLines(a agent.Ask, width int) (lines []string) {
-	add := func(text string) { lines = append(lines, hardWrap(text, width)...) }
+	add := func(text string) { lines = append(lines, show.HardWrap(text, max(width, minWidth))...) }
 	if !a.Listed() {
 		add("no server lists it now, so its definition is unknown")
 	} else if a.Tool.Server != "" {
@@ -244,18 +244,8 @@ func escapedLine(s string) string {
 	return strings.Join(parts, "    ")
 }
 
-// hardWrap breaks a text at exactly the width.
-func hardWrap(s string, width int) (lines []string) {
-	line, used := "", 0
-	for _, r := range s {
-		n := show.Columns(string(r))
-		if used+n > max(width, 8) {
-			lines, line, used = append(lines, line), "", 0
-		}
-		line, used = line+string(r), used+n
-	}
-	return append(lines, line)
-}
+// minWidth is the minimum width of the lines of a question.
+const minWidth = 8
 
 // readReply reads a line after a short time without keys. Esc returns [lineedit.ErrEscape].
 func (t *Terminal) readReply(ctx context.Context, prompt string) (string, error) {

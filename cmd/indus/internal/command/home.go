@@ -8,7 +8,20 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/internal/atomicfile"
+	"github.com/indusagi/indus/mcpconfig"
 )
+
+// StatePath returns the path of a file or directory of indus's own state, or "" if there is no state directory.
+func StatePath(name string) string {
+	dir := mcpconfig.StateDir(nil)
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, name)
+}
+
+// ApprovalsPath returns the path of the file of calls that wait for approval, or "".
+func ApprovalsPath() string { return StatePath("call-approvals.json") }
 
 // IsBelow reports whether a path is a directory or is inside it.
 func IsBelow(path, dir string) bool {

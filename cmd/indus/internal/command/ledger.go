@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/ledger"
-	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -55,11 +53,11 @@ func (f *LedgerFlags) Path() (string, error) {
 	if f.path != "" {
 		return f.path, nil
 	}
-	dir := mcpconfig.StateDir(nil)
-	if dir == "" {
+	path := StatePath("ledger.jsonl")
+	if path == "" {
 		return "", Usagef("no home directory is known, where the ledger would be: name a file with --ledger")
 	}
-	return filepath.Join(dir, "ledger.jsonl"), nil
+	return path, nil
 }
 
 // absentPolicy selects the action if the ledger does not exist.
@@ -171,15 +169,6 @@ func LedgerExists(path string) (exists bool, err error) {
 			return false, Usagef("%s is no ledger: none of its lines is an entry", path)
 		}
 	}
-}
-
-// Entries returns the entries that the present state depends on. If there is no ledger yet, it returns none.
-func (f *LedgerFlags) Entries(ctx context.Context) ([]ledger.Entry, error) {
-	file, err := f.openExisting(ctx)
-	if file == nil {
-		return nil, err
-	}
-	return file.Read(ctx, 0)
 }
 
 // openExisting opens the ledger. If there is none yet, it returns nil.

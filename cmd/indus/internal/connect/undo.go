@@ -50,12 +50,12 @@ const maxRecordFile = 64 << 20
 
 // records returns the file of the records, with the changes in order.
 func records() (*statefile.File[[]record], error) {
-	dir := mcpconfig.StateDir(nil)
-	if dir == "" {
+	path := command.StatePath("connect.json")
+	if path == "" {
 		return nil, errNoState
 	}
 	return &statefile.File[[]record]{
-		Path: filepath.Join(dir, "connect.json"),
+		Path: path,
 		Load: func(path string) ([]byte, error) { return atomicfile.ReadPrivate(path, maxRecordFile) },
 		Decode: func(_ context.Context, text []byte) (list []record, err error) {
 			if len(text) > 0 {

@@ -12,7 +12,6 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/identity"
-	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
 )
 
@@ -50,17 +49,8 @@ const keyExitHelp = `Exit codes:
   4    the cluster cannot be reached: nothing is changed
   130  interrupted`
 
-// FileName is the name of the file of keys in the state directory.
-const FileName = "serve.apikeys.json"
-
 // Path returns the path of the file of keys. If there is no state directory, it returns "".
-func Path() string {
-	dir := mcpconfig.StateDir(nil)
-	if dir == "" {
-		return ""
-	}
-	return filepath.Join(dir, FileName)
-}
+func Path() string { return command.StatePath("serve.apikeys.json") }
 
 // Open returns the keys of the cluster of the configuration, or those of the user. Close the cluster afterwards.
 func Open(

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -113,11 +112,7 @@ func indented(raw json.RawMessage) string {
 	if len(raw) > 1<<20 { // most of it is not shown
 		return string(raw)
 	}
-	var b bytes.Buffer
-	if json.Indent(&b, raw, "", "  ") != nil {
-		return string(raw)
-	}
-	return b.String()
+	return show.IndentJSON(raw)
 }
 
 // cutText returns a text in at most limit bytes, without its middle, and the number of missing bytes.

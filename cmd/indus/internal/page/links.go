@@ -15,8 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/internal/atomicfile"
-	"github.com/indusagi/indus/mcpconfig"
 )
 
 // linkLife is how long a link can be used.
@@ -42,13 +42,7 @@ type servedPage struct {
 }
 
 // pagesDir returns the directory of the files, or "".
-func pagesDir() string {
-	dir := mcpconfig.StateDir(nil)
-	if dir == "" {
-		return ""
-	}
-	return filepath.Join(dir, "pages")
-}
+func pagesDir() string { return command.StatePath("pages") }
 
 // announce writes the file. Without a state directory there is none, and "indus page" does not find the page.
 func (l *links) announce(address string) error {

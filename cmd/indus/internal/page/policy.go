@@ -56,8 +56,9 @@ type explanation struct {
 
 // explainForm holds the fields of the form, and the choices of its lists.
 type explainForm struct {
-	as, groups, action, view, client, era, address, item, args string
-	views, items                                               []string
+	describe.Query
+	groups, args string // as they were typed
+	views, items []string
 }
 
 // HTML implements content.
@@ -117,9 +118,11 @@ func (v *visit) policyData() *policyData {
 func (v *visit) explainForm() explainForm {
 	get := func(name string) string { return strings.TrimSpace(v.PostForm.Get(name)) }
 	f := explainForm{
-		as: cmp.Or(get("as"), "local"), groups: get("groups"), action: get("action"), view: get("view"),
-		client: get("client"),
-		era:    get("era"), address: get("address"), item: get("item"), args: get("args"), views: []string{""},
+		Query: describe.Query{
+			As: cmp.Or(get("as"), "local"), Action: policy.Action(get("action")), View: get("view"), Client: get("client"),
+			Era: get("era"), Address: get("address"), Item: get("item"),
+		},
+		groups: get("groups"), args: get("args"), views: []string{""},
 	}
 	attached := v.site.Gateway.Attached()
 	for _, s := range attached.Fleet.Servers() {
@@ -162,21 +165,17 @@ func explainPolicy(v *visit) (string, error) {
 
 // policyRequest returns the request of a form. A tool that is listed has its annotations.
 func (v *visit) policyRequest(f *explainForm) (*policy.Request, error) {
-	q := &describe.Query{
-		As: f.as, Action: policy.Action(f.action), Item: f.item, View: f.view, Client: f.client, Era: f.era,
-		Address: f.address,
-	}
 	for group := range strings.SplitSeq(f.groups, ",") {
 		if group = strings.TrimSpace(group); group != "" {
-			q.Groups = append(q.Groups, group)
+			f.Groups = append(f.Groups, group)
 		}
 	}
 	if f.args != "" {
-		if q.Args = json.RawMessage(f.args); !json.Valid(q.Args) {
+		if f.Args = json.RawMessage(f.args); !json.Valid(f.Args) {
 			return nil, errors.New(`the arguments are not JSON: write an object, such as {"path": "/tmp"}`)
 		}
 	}
-	r, err := q.Request()
+	r, err := f.Request()
 	if err == nil && r.Item.Kind == policy.Tool {
 		r.Item = v.site.Gateway.PolicyItem(r.Item.Server, r.Item.Name)
 	}

@@ -322,7 +322,7 @@ func explainFields(f *explainForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = textField("as", "Caller", f.as, "alice, or local").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = textField("as", "Caller", f.As, "alice, or local").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -330,11 +330,11 @@ func explainFields(f *explainForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = choiceField("action", "Action", f.action, choicesOf(actionWords(), ""), false).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = choiceField("action", "Action", string(f.Action), choicesOf(actionWords(), ""), false).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = choiceField("view", "View", f.view, choicesOf(f.views, "everything"), false).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = choiceField("view", "View", f.View, choicesOf(f.views, "everything"), false).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -351,7 +351,7 @@ func explainFields(f *explainForm) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var13 string
-		templ_7745c5c3_Var13, templ_7745c5c3_Err = templruntime.NewAttributeExpression(f.item).Resolve(ctx)
+		templ_7745c5c3_Var13, templ_7745c5c3_Err = templruntime.NewAttributeExpression(f.Item).Resolve(ctx)
 		if templ_7745c5c3_Err != nil {
 			return templ.Error{Err: templ_7745c5c3_Err, FileName: `policy.templ`, Line: 91, Col: 46}
 		}
@@ -412,15 +412,15 @@ func explainFields(f *explainForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = textField("client", "Client", f.client, "claude-code").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = textField("client", "Client", f.Client, "claude-code").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = choiceField("era", "Era", f.era, choicesOf([]string{"modern", "legacy"}, ""), false).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = choiceField("era", "Era", f.Era, choicesOf([]string{"modern", "legacy"}, ""), false).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = textField("address", "IP address", f.address, "192.0.2.1").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = textField("address", "IP address", f.Address, "192.0.2.1").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/a-h/templ"
+	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/interop"
@@ -167,17 +168,10 @@ func beginSignIn(v *visit) (string, error) {
 		answer.Address, err = v.site.SignIns.Elicit(ctx, s, v.visitor.principal(), false)
 	}
 	if err != nil {
-		return "", fmt.Errorf("%s: %s", s.ID, withAdvice(s.Mask(err.Error()), signin.Advice(err, s.ID)))
+		return "", fmt.Errorf("%s: %s", s.ID, command.JoinHint(s.Mask(err.Error()), signin.Advice(err, s.ID)))
 	}
 	v.answer = answer
 	return "", nil
-}
-
-func withAdvice(text, advice string) string {
-	if advice == "" {
-		return text
-	}
-	return text + "; " + advice
 }
 
 // signOutUser removes a sign-in, as "indus mcp logout" does.

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,6 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/identity"
-	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
 )
 
@@ -197,10 +197,7 @@ func (t *tokenSource) read(ctx context.Context) error {
 
 // keyPath returns the path of the sealing keys, or "" if there is no state directory.
 func (f *serveFlags) keyPath() string {
-	if dir := mcpconfig.StateDir(nil); f.keyFile == "" && dir != "" {
-		return filepath.Join(dir, "serve.keys")
-	}
-	return f.keyFile
+	return cmp.Or(f.keyFile, command.StatePath("serve.keys"))
 }
 
 // keys returns the keys that seal the state that clients hold: ids of sessions and tasks, and states of requests. By

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -19,7 +18,6 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/lineedit"
 	"github.com/indusagi/indus/cmd/indus/internal/markdown"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/mcpconfig"
 )
 
 const (
@@ -60,8 +58,8 @@ func converse(parent context.Context, f *flags, s show.Streams) error {
 	defer c.closeSession()
 	c.greet()
 	t.Editor.Complete = func(line string) []string { return c.complete(ctx, line) }
-	if state := mcpconfig.StateDir(nil); state != "" {
-		t.Editor.History = lineedit.OpenHistory(filepath.Join(state, "history.jsonl"))
+	if path := command.StatePath("history.jsonl"); path != "" {
+		t.Editor.History = lineedit.OpenHistory(path)
 	}
 	for {
 		leave, err := c.step(ctx)

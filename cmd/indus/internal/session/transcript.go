@@ -16,7 +16,6 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/ledger"
-	"github.com/indusagi/indus/mcpconfig"
 )
 
 const (
@@ -38,13 +37,7 @@ type storedSession struct {
 }
 
 // transcriptsDir returns the directory of stored sessions, or "" if there is none.
-func transcriptsDir() string {
-	state := mcpconfig.StateDir(nil)
-	if state == "" {
-		return ""
-	}
-	return filepath.Join(state, "sessions")
-}
+func transcriptsDir() string { return command.StatePath("sessions") }
 
 // pastSessions returns the stored sessions, the latest first.
 func pastSessions() (all []storedSession) {

@@ -243,6 +243,19 @@ func WrapTo(text string, in, width int) []string {
 // WrapColumn wraps a line at width columns. Continuation lines begin at column at, where the text of the line begins.
 func WrapColumn(line string, at, width int) []string { return wrapLines([]string{line}, at, width) }
 
+// HardWrap breaks a text at exactly the width.
+func HardWrap(s string, width int) (lines []string) {
+	line, used := "", 0
+	for _, r := range s {
+		n := runeColumns(r)
+		if used+n > width {
+			lines, line, used = append(lines, line), "", 0
+		}
+		line, used = line+string(r), used+n
+	}
+	return append(lines, line)
+}
+
 // minTextWidth is the minimum width of the second column. In less space, text continues below the item.
 const minTextWidth = 24
 
