@@ -17,9 +17,6 @@ import (
 //go:embed indus.cedarschema
 var schemaText string
 
-// Schema returns the Cedar schema of the policies.
-func Schema() string { return schemaText }
-
 // checker checks rules against the schema. Cedar's validator knows no type for JSON, so that the checker first replaces
 // each use of context.args by an expression of the type that its place requires. The expression still has context.args,
 // which is an error for an action without arguments.
@@ -95,14 +92,38 @@ func (c *checker) rule(r *rule, where excerpt) []error {
 	if len(problems) > 0 {
 		return problems
 	}
-	seen := map[string]bool{}
-	for _, err := range errorsOf(c.validator.Policy("", &p)) {
-		if message := err.Error(); !seen[message] {
-			seen[message] = true
-			problems = append(problems, where.problem("", subject(message), strings.ReplaceAll(message, "`", `"`)))
-		}
+	for _, message := range sentences(errorsOf(c.validator.Policy("", &p))) {
+		problems = append(problems, where.problem("", subject(message), strings.ReplaceAll(message, "`", `"`)))
 	}
 	return problems
+}
+
+// repeatedError matches an error of Cedar's validator about one type of resource, or about the context of one action.
+var repeatedError = text.Pattern("(?s)^.*?(attribute `.*?` (?:on entity type|in context for)) (.+?)( not found)?$")
+
+// sentences returns the errors of Cedar's validator, sorted. The validator checks a rule for each action and type of
+// resource in random order. Errors that differ only in the action or type become one.
+func sentences(errs []error) (all []string) {
+	places := map[[2]string][]string{} // the actions and types, by the text before and after them
+	for _, err := range errs {
+		sentence, place := [2]string{err.Error()}, ""
+		if parts := repeatedError().FindStringSubmatch(err.Error()); parts != nil {
+			sentence = [2]string{parts[1] + " ", " may be absent: test it with has first"}
+			if place = parts[2]; parts[3] != "" {
+				sentence[1] = " not found: limit the rule to actions and resources that have it"
+			}
+		}
+		places[sentence] = append(places[sentence], place)
+	}
+	if len(places) > 1 { // the others are the reason for this one
+		delete(places, [2]string{"unable to find an applicable action given the policy scope constraints"})
+	}
+	for sentence, at := range places {
+		slices.Sort(at)
+		all = append(all, sentence[0]+strings.Join(slices.Compact(at), ", ")+sentence[1])
+	}
+	slices.Sort(all)
+	return all
 }
 
 // errorsOf returns the errors that errors.Join joined.

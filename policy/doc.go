@@ -15,9 +15,9 @@
 // # Entities
 //
 // The principal is User::"alice" in its Groups (see [UserID]). The resource is Tool::"github/create_issue", a Prompt or
-// a Resource, each in Server::"github", or Server::"github", or View::"@review". The embedded schema lists the
-// attributes, and [Schema] returns it. The annotations of a tool are claims of its server (resource.claims). A claim
-// that the server did not state is absent, which is not the same as false.
+// a Resource, each in Server::"github", or Server::"github", or View::"@review". The file indus.cedarschema lists
+// the attributes. The annotations of a tool are claims of its server (resource.claims). A claim that the server did not
+// state is absent, which is not the same as false.
 //
 // The context has view, client, era, time, and address if it is known. Calls and prompts have args too.
 //

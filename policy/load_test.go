@@ -26,17 +26,26 @@ func TestErrorsHaveAPlace(t *testing.T) {
 		{"attribute behind a constant", `permit(principal, action, resource) when { false && resource.nme == "x" };`,
 			`policy.cedar:1:62: no entity and no context has an attribute "nme": did you mean "name"?`},
 		{"attribute of another entity", `permit(principal, action == Action::"call", resource) when { resource.uri == "x" };`,
-			`policy.cedar:1:71: attribute "uri" on entity type "Tool" not found`},
+			`policy.cedar:1:71: attribute "uri" on entity type "Tool" not found: limit the rule to actions and resources that have it`},
+		{"attribute of some entities", `permit(principal, action, resource) when { resource.path == "x" };`,
+			`policy.cedar:1:53: attribute "path" on entity type "Prompt", "Server", "Tool", "View" not found: ` +
+				`limit the rule to actions and resources that have it`},
+		{"optional attribute of the context", `permit(principal, action, resource is Server) when { context.address.isLoopback() };`,
+			`policy.cedar:1:62: attribute "address" in context for Action::"administer", Action::"ask", Action::"list" ` +
+				`may be absent: test it with has first`},
 		{"optional attribute", `permit(principal, action == Action::"call", resource) when { resource.claims.readOnly };`,
-			`policy.cedar:1:78: unable to guarantee safety of access to optional attribute "claims.readOnly" on entity type ` +
-				`"Tool"`},
+			`policy.cedar:1:78: attribute "claims.readOnly" on entity type "Tool" may be absent: test it with has first`},
 		{"beside arguments",
 			`permit(principal, action == Action::"call", resource) when { context.args.nme == principal.nme };`,
 			`policy.cedar:1:75: no entity and no context has an attribute "nme": did you mean "name"?`},
 		{"a type beside arguments", `permit(principal, action == Action::"call", resource) when { context.args.n > "1" };`,
 			`policy.cedar:1:1: unexpected type: expected datetime, or duration, or Long but saw String`},
 		{"arguments of a read", `permit(principal, action == Action::"read", resource) when { context.args.x == 1 };`,
-			`policy.cedar:1:70: attribute "args" in context for Action::"read" not found`},
+			`policy.cedar:1:70: attribute "args" in context for Action::"read" not found: limit the rule to actions and resources that have it`},
+		{"arguments of any action", `permit(principal, action, resource) when { context.args.x == 1 };`,
+			`policy.cedar:1:52: attribute "args" in context for Action::"administer", Action::"approve", Action::"ask", ` +
+				`Action::"complete", Action::"list", Action::"read", Action::"subscribe" not found: ` +
+				`limit the rule to actions and resources that have it`},
 		{"arguments and entities",
 			`permit(principal, action == Action::"call", resource) when { context.args.u == principal };`,
 			`policy.cedar:1:70: a value of context.args is JSON and never an entity: ` +
@@ -45,11 +54,11 @@ func TestErrorsHaveAPlace(t *testing.T) {
 			`permit(principal, action == Action::"call", resource) when { context.args.u in Group::"a" };`,
 			`policy.cedar:1:70: a value of context.args is JSON and never an entity: compare it with ==`},
 		{"action", `permit(principal, action == Action::"cal", resource);`,
-			`policy.cedar:1:37: unrecognized action "Action::"cal""` + "\n" +
-				`policy.cedar:1:1: unable to find an applicable action given the policy scope constraints`},
+			`policy.cedar:1:37: unrecognized action "Action::"cal""`},
 		{"entity type", `permit(principal == Usr::"alice", action, resource);`,
-			`policy.cedar:1:21: unrecognized entity type "Usr"` + "\n" +
-				`policy.cedar:1:1: unable to find an applicable action given the policy scope constraints`},
+			`policy.cedar:1:21: unrecognized entity type "Usr"`},
+		{"no action", `permit(principal, action == Action::"call", resource == Server::"a");`,
+			`policy.cedar:1:1: unable to find an applicable action given the policy scope constraints`},
 		{"annotation", "@advice(\"x\")\npermit(principal, action, resource);",
 			`policy.cedar:1:2: @advice is unknown: the annotations are @id, @approve, @rate and @audit`},
 		{"approve", `@approve("boss") permit(principal, action, resource);`,
