@@ -177,7 +177,7 @@ func TestApprovalsOfACluster(t *testing.T) {
 		t.Errorf("the same call waits for %s and %s", id, other)
 	}
 	missed, err := projectCommand(c.dirs[1], "approvals", "allow", id, "--yes").CombinedOutput()
-	if err == nil || !strings.Contains(string(missed), "--mcp FILE names the configuration of a cluster") {
+	if err == nil || !strings.Contains(string(missed), `" on this machine; --mcp FILE names the configuration of a cluster`) {
 		t.Errorf("without the configuration: %v: %s", err, missed)
 	}
 	c.must(1, "approvals", "allow", id, "--yes")
@@ -306,12 +306,15 @@ func TestKeysOfACluster(t *testing.T) {
 	c.served[1].ends(0)
 	c.flags[1] = append(c.flags[1], "--cluster", c.nats.URL) // which no other command has
 	c.start(1, "indus key add --mcp FILE makes one")
-	if out := c.must(0, "key", "ls"); !strings.Contains(out, `"indus key add --mcp servers.json" makes one`) {
+	if out := c.must(0, "key", "ls"); !strings.Contains(out, `no keys in the cluster; "indus key add --mcp servers.json" makes one`) {
 		t.Errorf("another command adds no key to the cluster: %s", out)
 	}
 	out := c.must(0, "key", "add", "--principal", "alice")
 	c.key = regexp.MustCompile(`(?m)^indus_\S+$`).FindString(out)
 	id := strings.TrimPrefix(strings.Split(c.key, ".")[0], "indus_")
+	if !strings.Contains(out, "of alice, in the cluster\n") {
+		t.Errorf("a key of the cluster is made by %s", out)
+	}
 	lists(0, "w__write")
 	lists(1, "w__write")
 	if list := c.must(1, "key", "ls"); !strings.Contains(list, id) {

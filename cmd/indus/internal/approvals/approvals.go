@@ -49,34 +49,32 @@ const exitHelp = `Exit codes:
   4    the cluster cannot be reached: nothing is decided
   130  interrupted`
 
-// openBook returns the approvals of the cluster of the configuration, or those of the user. "indus serve" uses the
-// same. Call end afterwards.
-func openBook(ctx context.Context, f *command.ClusterFlags, s show.Streams) (
-	book *approval.Book, end func(), err error,
-) {
-	shared, err := f.Open(ctx, s)
-	if err != nil {
-		return nil, nil, err
-	}
-	path := command.ApprovalsPath()
-	if path == "" && shared == nil {
-		return nil, nil, fileError(errors.New("there is no place for them: set $HOME or $XDG_STATE_HOME"))
-	}
-	book, err = shared.Approvals(ctx, path, approval.Options{})
-	return book, shared.Close, fileError(err)
+// openBook is the calls that wait, with the flags that select them.
+type openBook struct {
+	*approval.Book
+	flags *command.ClusterFlags
 }
 
-// withBook returns the function of a command that opens the approvals first.
+// withBook returns the function of a command that first opens the approvals: of the cluster of the configuration, or of
+// the user. "indus serve" uses the same.
 func withBook(
-	c *command.ClusterFlags, run func(context.Context, *approval.Book, []string, show.Streams) error,
+	c *command.ClusterFlags, run func(context.Context, *openBook, []string, show.Streams) error,
 ) func(context.Context, []string, show.Streams) error {
 	return func(ctx context.Context, args []string, s show.Streams) error {
-		book, end, err := openBook(ctx, c, s)
+		shared, err := c.Open(ctx, s)
 		if err != nil {
 			return err
 		}
-		defer end()
-		return run(ctx, book, args, s)
+		defer shared.Close()
+		path := command.ApprovalsPath()
+		if path == "" && shared == nil {
+			return fileError(errors.New("there is no place for them: set $HOME or $XDG_STATE_HOME"))
+		}
+		book, err := shared.Approvals(ctx, path, approval.Options{})
+		if err != nil {
+			return fileError(err)
+		}
+		return run(ctx, &openBook{book, c}, args, s)
 	}
 }
 
@@ -84,9 +82,9 @@ func withBook(
 func fileError(err error) error { return command.StateError("approvals", err) }
 
 // itemError returns an error about one approval.
-func itemError(err error) error {
+func (b *openBook) itemError(err error) error {
 	if errors.Is(err, approval.ErrUnknown) {
-		return command.Usagef(`%w; "indus approvals" lists them, and --mcp FILE names the configuration of a cluster`, err)
+		return command.Usagef(`%w%s; "indus approvals%s" lists them`, err, b.flags.AbsentPlace(), b.flags.RepeatPaths())
 	}
 	for _, usage := range []error{
 		approval.ErrExpired, approval.ErrDecided, approval.ErrRequester, approval.ErrNotCaller,
@@ -144,8 +142,12 @@ A session:
 
 ` + exitHelp
 
-func (f *listFlags) run(ctx context.Context, book *approval.Book, _ []string, s show.Streams) error {
-	items, err := book.List(ctx, &approval.Filter{All: f.all})
+func (b *openBook) reportNone(s show.Streams) {
+	s.Reportf("no call waits for approval%s", b.flags.AbsentPlace())
+}
+
+func (f *listFlags) run(ctx context.Context, b *openBook, _ []string, s show.Streams) error {
+	items, err := b.List(ctx, &approval.Filter{All: f.all})
 	if err != nil {
 		return fileError(err)
 	}
@@ -153,7 +155,7 @@ func (f *listFlags) run(ctx context.Context, book *approval.Book, _ []string, s 
 		return s.WriteIndented(append([]approval.Item{}, items...))
 	}
 	if len(items) == 0 {
-		s.Reportf("no call waits for approval")
+		b.reportNone(s)
 		return nil
 	}
 	t := show.Table{Spare: []string{"VIEW", "CALLER"}}
@@ -201,10 +203,10 @@ A session:
 
 ` + exitHelp
 
-func (f *showFlags) run(ctx context.Context, book *approval.Book, args []string, s show.Streams) error {
-	item, err := book.Item(ctx, args[0])
+func (f *showFlags) run(ctx context.Context, b *openBook, args []string, s show.Streams) error {
+	item, err := b.Item(ctx, args[0])
 	if err != nil {
-		return itemError(err)
+		return b.itemError(err)
 	}
 	if f.asJSON {
 		return s.WriteIndented(item)

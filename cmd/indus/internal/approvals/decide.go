@@ -31,35 +31,35 @@ A session:
 
 ` + exitHelp
 
-func (f *allowFlags) run(ctx context.Context, book *approval.Book, args []string, s show.Streams) error {
+func (f *allowFlags) run(ctx context.Context, b *openBook, args []string, s show.Streams) error {
 	if !f.yes {
-		item, err := book.Item(ctx, args[0])
+		item, err := b.Item(ctx, args[0])
 		if err != nil {
-			return itemError(err)
+			return b.itemError(err)
 		}
 		if item.State == approval.Waiting { // otherwise Decide has the error
 			p := newPerson(s)
 			if p == nil {
-				return command.Usagef("no terminal to ask on: look at it with indus approvals show %s, and allow it with --yes",
-					item.ID)
+				return command.Usagef("no terminal to ask on: look at it with indus approvals show %s%s, and allow it with --yes",
+					item.ID, b.flags.RepeatPaths())
 			}
-			answer, err := p.ask(ctx, book, &item)
+			answer, err := p.ask(ctx, b, &item)
 			if err != nil {
 				return err
 			}
 			if answer != answerYes {
-				s.Reportf("not allowed: %s still waits; indus approvals deny %[1]s denies it", item.ID)
+				s.Reportf("not allowed: %s still waits; indus approvals deny %[1]s%s denies it", item.ID, b.flags.RepeatPaths())
 				return nil
 			}
 		}
 	}
-	return decide(ctx, book, args[0], approval.Decision{Allow: true}, s)
+	return decide(ctx, b, args[0], approval.Decision{Allow: true}, s)
 }
 
 func newDeny(c *command.ClusterFlags, s show.Streams) *cobra.Command {
 	var reason string
-	run := func(ctx context.Context, book *approval.Book, args []string, s show.Streams) error {
-		return decide(ctx, book, args[0], approval.Decision{Reason: reason}, s)
+	run := func(ctx context.Context, b *openBook, args []string, s show.Streams) error {
+		return decide(ctx, b, args[0], approval.Decision{Reason: reason}, s)
 	}
 	cmd := command.New(s, withBook(c, run), cobra.Command{
 		Use: "deny ID", Aliases: []string{"no", "refuse"}, Short: "Deny one call", Long: denyHelp,
@@ -79,11 +79,11 @@ A session:
 ` + exitHelp
 
 // decide stores a decision of the operating system's user, and reports it.
-func decide(ctx context.Context, book *approval.Book, id string, d approval.Decision, s show.Streams) error {
+func decide(ctx context.Context, b *openBook, id string, d approval.Decision, s show.Streams) error {
 	d.Channel = approval.ByOperator
-	item, err := book.Decide(ctx, id, d)
+	item, err := b.Decide(ctx, id, d)
 	if err != nil {
-		return itemError(err)
+		return b.itemError(err)
 	}
 	s.Reportf("%s", describe.Decided(&item))
 	return nil

@@ -39,7 +39,7 @@ const (
 const typedAhead = 100 * time.Millisecond
 
 // ask shows a call and asks for the decision. It ends without one if the call no longer waits.
-func (p *person) ask(ctx context.Context, book *approval.Book, i *approval.Item) (answerKind, error) {
+func (p *person) ask(ctx context.Context, b *openBook, i *approval.Item) (answerKind, error) {
 	if err := p.dropTyped(ctx); err != nil {
 		return answerLater, err
 	}
@@ -48,7 +48,7 @@ func (p *person) ask(ctx context.Context, book *approval.Book, i *approval.Item)
 	defer cancel()
 	ended := make(chan approval.Item, 1)
 	go func() {
-		if item, err := book.Wait(waiting, i.ID); err == nil {
+		if item, err := b.Wait(waiting, i.ID); err == nil {
 			ended <- item
 		}
 	}()

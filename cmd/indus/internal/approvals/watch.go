@@ -3,6 +3,8 @@ package approvals
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/indusagi/indus/approval"
@@ -48,9 +50,9 @@ A session:
 
 ` + exitHelp
 
-func (f *watchFlags) run(ctx context.Context, book *approval.Book, _ []string, s show.Streams) error {
+func (f *watchFlags) run(ctx context.Context, b *openBook, _ []string, s show.Streams) error {
 	changed := make(chan struct{}, 1)
-	defer book.Watch(func() {
+	defer b.Watch(func() {
 		select {
 		case changed <- struct{}{}:
 		default:
@@ -65,7 +67,7 @@ func (f *watchFlags) run(ctx context.Context, book *approval.Book, _ []string, s
 		lines = p.lines
 	}
 	for first := true; ; first = false {
-		ended, err := f.look(ctx, book, first, p, s)
+		ended, err := f.look(ctx, b, first, p, s)
 		if ctx.Err() != nil || ended {
 			return nil // the normal end
 		}
@@ -73,6 +75,9 @@ func (f *watchFlags) run(ctx context.Context, book *approval.Book, _ []string, s
 			return err
 		}
 		if first {
+			if !slices.Contains(slices.Collect(maps.Values(f.seen)), approval.Waiting) {
+				b.reportNone(s)
+			}
 			s.Reportf("new calls that need approval follow; Ctrl-C ends")
 		}
 		select {
@@ -90,9 +95,9 @@ func (f *watchFlags) run(ctx context.Context, book *approval.Book, _ []string, s
 // look reports the items that changed since the last look. If p is not nil, it asks about those that wait. ended
 // reports the end of the input.
 func (f *watchFlags) look(
-	ctx context.Context, book *approval.Book, first bool, p *person, s show.Streams,
+	ctx context.Context, b *openBook, first bool, p *person, s show.Streams,
 ) (ended bool, err error) {
-	items, err := book.List(ctx, &approval.Filter{All: true})
+	items, err := b.List(ctx, &approval.Filter{All: true})
 	if err != nil {
 		return false, fileError(err)
 	}
@@ -104,7 +109,7 @@ func (f *watchFlags) look(
 		case p == nil:
 			err = f.print(&i, s)
 		case i.State == approval.Waiting:
-			ended, err = f.decide(ctx, book, &i, p)
+			ended, err = f.decide(ctx, b, &i, p)
 		}
 		if ended || err != nil {
 			return ended, err
@@ -126,19 +131,19 @@ func (f *watchFlags) print(i *approval.Item, s show.Streams) error {
 
 // decide asks about an item, unless it no longer waits, and stores the decision.
 func (f *watchFlags) decide(
-	ctx context.Context, book *approval.Book, i *approval.Item, p *person,
+	ctx context.Context, b *openBook, i *approval.Item, p *person,
 ) (ended bool, err error) {
-	now, err := book.Item(ctx, i.ID) // the answers to earlier questions took time
+	now, err := b.Item(ctx, i.ID) // the answers to earlier questions took time
 	if err != nil || now.State != approval.Waiting {
 		return false, nil
 	}
-	switch answer, err := p.ask(ctx, book, &now); {
+	switch answer, err := p.ask(ctx, b, &now); {
 	case err != nil || answer == answerGone:
 		return answer == answerGone, err
 	case answer == answerLater:
 		p.s.Reportf("%s still waits", i.ID)
 	case answer == answerYes || answer == answerNo:
-		if err := decide(ctx, book, i.ID, approval.Decision{Allow: answer == answerYes}, p.s); err != nil {
+		if err := decide(ctx, b, i.ID, approval.Decision{Allow: answer == answerYes}, p.s); err != nil {
 			p.s.Reportf("%s", err) // such as: it expired
 		}
 	}

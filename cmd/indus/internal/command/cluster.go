@@ -177,7 +177,8 @@ func (c *Cluster) Ledger(ctx context.Context, logger *slog.Logger) (*ledger.Shar
 // ClusterFlags holds the flags of a command that changes state which processes may share.
 type ClusterFlags struct {
 	ConfigFlags
-	wait time.Duration
+	wait   time.Duration
+	opened bool // Open connected to a cluster
 }
 
 // AddClusterFlags adds the flags to a group of commands.
@@ -199,5 +200,26 @@ func (f *ClusterFlags) Open(ctx context.Context, s show.Streams) (*Cluster, erro
 	if err != nil {
 		return nil, err
 	}
-	return OpenCluster(ctx, c.Cluster, f.wait, s)
+	shared, err := OpenCluster(ctx, c.Cluster, f.wait, s)
+	f.opened = shared != nil
+	return shared, err
+}
+
+// Place names the place of the state after Open: the cluster or this machine.
+func (f *ClusterFlags) Place() string {
+	if f.opened {
+		return "in the cluster"
+	}
+	return "on this machine"
+}
+
+// AbsentPlace is the end of a message that something is absent after Open. The state may be in another place.
+func (f *ClusterFlags) AbsentPlace() string {
+	switch {
+	case f.opened:
+		return " in the cluster"
+	case len(f.Paths) > 0:
+		return ` on this machine; the configuration has no "cluster"`
+	}
+	return " on this machine; --mcp FILE names the configuration of a cluster"
 }

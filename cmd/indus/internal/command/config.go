@@ -63,6 +63,8 @@ type ConfigFlags struct {
 	Dry   bool                 // start no server and run no ${cmd:…}
 	// Clustered states that the process shares state, whatever the configuration has.
 	Clustered bool
+
+	hasCluster bool // of the configuration that Read read last
 }
 
 // Add adds the flags.
@@ -87,10 +89,19 @@ func (f *ConfigFlags) Read(ctx context.Context) (*mcpconfig.Config, error) {
 	c, err := mcpconfig.Read(ctx, f.Paths, &mcpconfig.Options{
 		Trust: f.Trust, Only: f.Only, Dry: f.Dry, Clustered: f.Clustered,
 	})
+	f.hasCluster = err == nil && c.Cluster != nil
 	if err != nil && ctx.Err() == nil {
 		err = AsUsage(err)
 	}
 	return c, err
+}
+
+// ReportLocal reports that a command does not use the cluster of the configuration, if there is one.
+func (f *ConfigFlags) ReportLocal(s show.Streams) (hasCluster bool) {
+	if f.hasCluster {
+		s.Reportf(`this shows the sign-ins and approved tools of this machine, not those of the "cluster"`)
+	}
+	return f.hasCluster
 }
 
 // ReadDry is like Read for all servers, but runs no ${cmd:…} and reads no ${file:…} outside the project.

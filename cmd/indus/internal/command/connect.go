@@ -42,6 +42,14 @@ func (f *ServerFlags) Add(cmd *cobra.Command) {
 	f.LedgerFlags.Add(cmd)
 }
 
+// Connect is [LedgerFlags.Connect], and reports that it does not use the cluster of the configuration.
+func (f *ServerFlags) Connect(
+	ctx context.Context, servers []interop.Server, p *schema.Profile, s show.Streams,
+) (*Connection, error) {
+	f.Named = f.ReportLocal(s)
+	return f.LedgerFlags.Connect(ctx, servers, p, s)
+}
+
 // Connect mounts servers once, without restarts, and waits until each is ready or faulted. On a terminal it draws their
 // progress. If the configuration holds back changed tools, Connect compares them with the ledger of indus serve.
 func (f *LedgerFlags) Connect(

@@ -29,6 +29,14 @@ func (f *HistoryFlags) Add(cmd *cobra.Command) {
 // Repeat returns the flags that select the ledger, for a command that a message suggests.
 func (f *HistoryFlags) Repeat() string { return f.LedgerFlags.Repeat() + f.cluster.RepeatPaths() }
 
+// AbsentPlace is the end of a message that the ledger lacks something. If the user named a file, it is "".
+func (f *HistoryFlags) AbsentPlace() string {
+	if f.path != "" {
+		return ""
+	}
+	return f.cluster.AbsentPlace()
+}
+
 // History is a ledger that commands read. Close ends its connection.
 type History struct {
 	recordedHistory
@@ -70,6 +78,7 @@ func (f *HistoryFlags) Open(ctx context.Context, s show.Streams) (*History, erro
 			return shared.history(ctx, s)
 		}
 	}
+	f.absentPlace = f.AbsentPlace()
 	file, path, err := f.LedgerFlags.Open(ctx)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package command
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,10 @@ type LedgerFlags struct {
 	Flag *pflag.Flag // the flag that sets path
 	// Looks is set by a command that shows no tool and calls none. Such a command enrolls no tools.
 	Looks bool
+	// Named adds --ledger to commands that messages suggest, because they would use the ledger of a cluster otherwise.
+	Named bool
+
+	absentPlace string // for a message that there is no ledger
 }
 
 // Add adds the flag.
@@ -91,7 +96,8 @@ func (f *LedgerFlags) open(
 	case !exists && policy != createAbsent && WasRemoved(path):
 		return nil, path, fmt.Errorf("%s %w", path, errRemoved)
 	case !exists && policy == refuseAbsent:
-		return nil, path, Usagef("%s: nothing has been served yet: indus serve writes it", path)
+		return nil, path, Usagef("%s: nothing has been served yet%s", path,
+			cmp.Or(f.absentPlace, ": indus serve writes it"))
 	}
 	file, err := OpenLedger(ctx, path, wait, o)
 	if err != nil {
@@ -132,10 +138,14 @@ func (f *LedgerFlags) ReportRemoved(file *ledger.File, path string, s show.Strea
 
 // Repeat returns the flag --ledger for a command that a message suggests.
 func (f *LedgerFlags) Repeat() string {
-	if f.path == "" {
+	path := f.path
+	if f.Named {
+		path, _ = f.Path()
+	}
+	if path == "" {
 		return ""
 	}
-	return " --ledger " + f.path
+	return " --ledger " + show.ShellWord(path)
 }
 
 // LedgerExists reports whether the ledger file exists. If the file is not a ledger, it returns an error: opening it as

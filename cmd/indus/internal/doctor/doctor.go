@@ -97,6 +97,7 @@ func (f *doctorFlags) run(ctx context.Context, only []string, s show.Streams) er
 	if err != nil {
 		return err
 	}
+	f.ReportLocal(s)
 	d := &doctor{config: c, rows: rows, trust: f.Trust, all: len(only) == 0, Streams: s}
 	d.open()
 	defer d.close()

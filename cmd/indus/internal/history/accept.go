@@ -77,7 +77,7 @@ func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) e
 	}
 	if len(all) == 0 && len(words) == 0 {
 		if !f.asJSON || f.all {
-			s.Reportf("every tool is as it was approved")
+			s.Reportf("every tool is as it was approved%s", f.AbsentPlace())
 		}
 		return nil
 	}
@@ -89,9 +89,14 @@ func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) e
 		return nil
 	}
 	if len(words) > 0 {
-		if all, err = describe.SelectTools(all, words); err != nil {
+		selected, err := describe.SelectTools(all, words)
+		switch {
+		case err != nil && len(all) == 0:
+			return command.Usagef("%w%s", err, f.AbsentPlace())
+		case err != nil:
 			return err
 		}
+		all = selected
 	}
 	var accepted []ledger.Entry
 	for i := range all {

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -125,7 +126,8 @@ func (f *logFlags) run(ctx context.Context, args []string, s show.Streams) error
 		return command.LedgerError(err)
 	}
 	if servers := serversOf(entries); f.server != "" && !slices.Contains(servers, f.server) { // mistyped
-		return command.Usagef("the ledger knows no server %q%s", f.server, command.DidYouMean(f.server, servers))
+		return command.Usagef("the ledger knows no server %q%s", f.server,
+			cmp.Or(command.DidYouMean(f.server, servers), f.AbsentPlace()))
 	}
 	until := func(t time.Time) []ledger.Entry { return ledger.Until(entries, command.EndOfSecond(t)) }
 	switch {

@@ -75,14 +75,14 @@ func (f *watchFlags) run(ctx context.Context, _ []string, s show.Streams) error 
 	}
 	canvas := show.CanvasOn(s.Out)
 	if f.once && !f.asJSON {
-		return s.WriteText(strings.Join(watchLines(watchRows(entries)), "\n"))
+		return s.WriteText(strings.Join(f.lines(watchRows(entries)), "\n"))
 	}
 	tick := time.NewTicker(watchTick)
 	defer tick.Stop()
 	for reaped := time.Now(); ; {
 		rows := watchRows(entries)
 		if canvas != nil && !f.asJSON {
-			canvas.Draw(func(height int) []string { return fitHeight(watchLines(rows), height-1) })
+			canvas.Draw(func(height int) []string { return fitHeight(f.lines(rows), height-1) })
 		} else if err := f.report(rows, s); err != nil || f.once {
 			return err
 		}
@@ -241,10 +241,10 @@ func (s *runServer) apply(e ledger.Entry) {
 	}
 }
 
-// watchLines returns the rows as lines for a person: each run, with its servers below.
-func watchLines(rows []watchRow) []string {
+// lines returns the rows as lines for a person: each run, with its servers below.
+func (f *watchFlags) lines(rows []watchRow) []string {
 	if len(rows) == 0 {
-		return []string{"no indus serve is running"}
+		return []string{"no indus serve is running" + f.AbsentPlace()}
 	}
 	id, health, tools := 0, 0, 0
 	for _, r := range rows {

@@ -47,7 +47,7 @@ SHA-256 of its secret is kept. Secret scanners can find it by indus_[a-z2-7]{10}
 
 A session:
   $ indus key add --principal ci --expires 90d > ci.key
-  indus: made the key k7q2m4xw9t of ci, until 2026-10-26 15:04:05
+  indus: made the key k7q2m4xw9t of ci, until 2026-10-26 15:04:05, on this machine
   indus: it is shown this once; a client sends it as "Authorization: Bearer KEY"
 
 ` + keyExitHelp
@@ -143,7 +143,7 @@ func (f *addFlags) add(ctx context.Context, key identity.Key, s show.Streams) er
 	if !key.Expires.IsZero() {
 		text += ", until " + timeText(key.Expires)
 	}
-	s.Reportf("%s", show.Clean(text))
+	s.Reportf("%s, %s", show.Clean(text), f.Place())
 	s.Reportf(`it is shown this once; a client sends it as "Authorization: Bearer KEY"`)
 	if f.asJSON {
 		return s.WriteIndented(struct {

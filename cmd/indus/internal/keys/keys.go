@@ -34,7 +34,7 @@ all its replicas have these keys.
 
 A session:
   $ indus key add --principal alice --view github --expires 90d
-  indus: made the key k7q2m4xw9t of alice, for github, until 2026-10-26 15:04:05
+  indus: made the key k7q2m4xw9t of alice, for github, until 2026-10-26 15:04:05, on this machine
   indus: it is shown this once; a client sends it as "Authorization: Bearer KEY"
   indus_k7q2m4xw9t.SECRET
   $ indus serve --auth keys
@@ -124,7 +124,7 @@ func listKeys(ctx context.Context, c *command.ClusterFlags, asJSON bool, s show.
 		return s.WriteIndented(out)
 	}
 	if len(all) == 0 {
-		s.Reportf(`there are no keys; "indus key add%s" makes one`, c.RepeatPaths())
+		s.Reportf(`there are no keys%s; "indus key add%s" makes one`, c.AbsentPlace(), c.RepeatPaths())
 		return nil
 	}
 	var t show.Table
@@ -179,7 +179,7 @@ func removeKeys(ctx context.Context, c *command.ClusterFlags, args []string, s s
 		id, _, _ := strings.Cut(strings.TrimPrefix(arg, identity.KeyPrefix), ".") // arg may be a whole key
 		switch err := keys.Remove(ctx, id); {
 		case errors.Is(err, identity.ErrNoKey):
-			return command.Usagef("there is no key %q; \"indus key ls\" lists the keys", id)
+			return command.Usagef(`there is no key %q%s; "indus key ls%s" lists the keys`, id, c.AbsentPlace(), c.RepeatPaths())
 		case err != nil:
 			return keysError(err)
 		}

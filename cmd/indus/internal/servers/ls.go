@@ -140,6 +140,7 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 	defer tokens.Close()
 	known := &command.Recalled{}
 	if f.offline {
+		f.ReportLocal(s)
 		if known, err = f.Recall(ctx, c.Servers()); err != nil {
 			return nil, err
 		}

@@ -34,6 +34,7 @@ func (x *session) attach(ctx context.Context) error {
 		}
 	}
 	command.ReportHeld(c, x.streams)
+	x.flags.Named = x.flags.ReportLocal(x.streams)
 	configured := c.Servers()
 	log, err := x.openLedger(ctx, c)
 	if err != nil {
