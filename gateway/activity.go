@@ -35,11 +35,11 @@ type Activity struct {
 	began    time.Time
 	last     uint64 // the id of the last request
 	inFlight map[uint64]*exchange
-	recent   []audit.Record // a ring, with the oldest at position oldest
+	recent   []audit.Record // after keptRequests a ring, with the oldest at position oldest
 	oldest   int
 	sums     map[usageKey]*Usage
 	keys     map[UsageKind]int // the number of keys of each kind
-	minutes  [keptMinutes]minute
+	minutes  map[int64]minute  // by the minute since 1970 modulo keptMinutes
 	servers  map[string]*durations
 }
 
@@ -106,7 +106,7 @@ type durations struct {
 // NewActivity returns an empty activity.
 func NewActivity() *Activity {
 	return &Activity{
-		began: time.Now(), inFlight: map[uint64]*exchange{}, recent: make([]audit.Record, 0, keptRequests),
+		began: time.Now(), inFlight: map[uint64]*exchange{}, minutes: map[int64]minute{},
 		sums: map[usageKey]*Usage{}, keys: map[UsageKind]int{}, servers: map[string]*durations{},
 	}
 }
@@ -196,11 +196,12 @@ func (a *Activity) record(r *audit.Record, unlisted bool) {
 		}
 	}
 	at := kept.At.Add(kept.Duration).Unix() / 60 // of the end: a request may last longer than a day
-	m := &a.minutes[at%keptMinutes]
+	m := a.minutes[at%keptMinutes]
 	if m.at != at {
-		*m = minute{at: at}
+		m = minute{at: at}
 	}
 	m.add(&kept)
+	a.minutes[at%keptMinutes] = m
 	a.mu.Unlock()
 	a.watchers.Notify()
 }
@@ -343,7 +344,7 @@ func (a *Activity) Minutes(n int) []Usage {
 	defer a.mu.Unlock()
 	for i := range all {
 		at := now - int64(n-1-i)
-		if m := &a.minutes[at%keptMinutes]; m.at == at {
+		if m := a.minutes[at%keptMinutes]; m.at == at {
 			all[i] = m.Usage
 		}
 	}

@@ -30,7 +30,7 @@ func TestAnActivityIsBoundedByItself(t *testing.T) {
 	for i := range all {
 		a.record(hostileRecord(i), false)
 	}
-	if n := len(a.Recent()); n != keptRequests || cap(a.recent) != keptRequests {
+	if n := len(a.Recent()); n != keptRequests || len(a.recent) != keptRequests {
 		t.Error(n, "requests are kept")
 	}
 	var bytes int

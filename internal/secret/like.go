@@ -21,7 +21,12 @@ func Scheme(v string) string {
 
 // IsSecretName reports whether a name is typical for a secret.
 func IsSecretName(name string) bool {
-	name = strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(name))
+	name = strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == '.' {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name)
 	for _, end := range []string{
 		"file", "path", "url", "limit", "ttl", "count", "type", "mode", "id", "name", "tokens", "dir",
 	} {

@@ -16,7 +16,7 @@ import (
 type fileFlags struct{ command.ConfigFlags }
 
 func (f *fileFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil,
+	cmd.Flags().Var(command.Listed(&f.Paths), "mcp",
 		`PATH  the configuration of "indus serve", which names the audit file (default: the
 		working directory, then the user's own files)`)
 }

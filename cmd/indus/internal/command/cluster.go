@@ -183,7 +183,7 @@ type ClusterFlags struct {
 
 // AddClusterFlags adds the flags to a group of commands.
 func AddClusterFlags(cmd *cobra.Command, f *ClusterFlags) {
-	cmd.PersistentFlags().StringSliceVar(&f.Paths, "mcp", nil, `PATH  the configuration of "indus serve", with its
+	cmd.PersistentFlags().Var(Listed(&f.Paths), "mcp", `PATH  the configuration of "indus serve", with its
 		"cluster" and views (default: the working directory, then the user's own files)`)
 	f.AddWait(cmd.PersistentFlags())
 }

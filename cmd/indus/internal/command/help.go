@@ -45,6 +45,9 @@ const (
   -h, --help         print this text`
 )
 
+// AllClients is the line of a help text that stands for the names of all clients. Their list is made if it is printed.
+const AllClients = "  CLIENTS"
+
 // WriteHelp prints the help text of a command, with the flags of every command.
 func WriteHelp(s show.Streams, cmd *cobra.Command) error {
 	const session = "\n\nA session:"
@@ -71,7 +74,7 @@ func WriteHelp(s show.Streams, cmd *cobra.Command) error {
 
 // HelpText returns the long text of a command with its usage and its flags. A line that names flags is replaced by
 // their help, and "--*" stands for all flags. Without such a line, the help of all flags goes before the session. If a
-// command with --mcp or --ledger has no exit codes in its text, they are added.
+// command with --mcp or --ledger has no exit codes in its text, they are added. The line [AllClients] is replaced.
 func HelpText(cmd *cobra.Command) string {
 	const session = "\n\nA session:"
 	text, flags, generated := cmd.Long, ownFlags(cmd), ""
@@ -92,6 +95,10 @@ func HelpText(cmd *cobra.Command) string {
 	}
 	lines := strings.Split(strings.Replace(text, session, generated+session, 1), "\n")
 	for i, line := range lines {
+		if line == AllClients {
+			lines[i] = show.Wrap(strings.Join(ClientNames(), ", "), 2)
+			continue
+		}
 		names := strings.Fields(line)
 		isWord := func(name string) bool { return !strings.HasPrefix(name, "--") }
 		if strings.HasPrefix(line, "  --") && !slices.ContainsFunc(names, isWord) {

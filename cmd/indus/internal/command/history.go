@@ -20,7 +20,7 @@ type HistoryFlags struct {
 // Add adds the flags.
 func (f *HistoryFlags) Add(cmd *cobra.Command) {
 	f.LedgerFlags.Add(cmd)
-	cmd.Flags().StringSliceVar(&f.cluster.Paths, "mcp", nil,
+	cmd.Flags().Var(Listed(&f.cluster.Paths), "mcp",
 		`PATH  the configuration of "indus serve": with a "cluster", its ledger is used
 		(default: the working directory, then the user's own files)`)
 	f.cluster.AddWait(cmd.Flags())

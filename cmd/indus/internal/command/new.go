@@ -73,11 +73,11 @@ const MayBeEmpty = "empty"
 // such as a token, would be missing without notice.
 func refuseEmpty(cmd *cobra.Command, _ []string) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		list, isList := f.Value.(pflag.SliceValue)
+		list, isList := f.Value.(*texts)
 		if _, allowed := f.Annotations[MayBeEmpty]; allowed {
 			return
 		}
-		if f.Value.String() == "" || isList && strings.Join(list.GetSlice(), "") == "" {
+		if f.Value.String() == "" || isList && strings.Join(*list.all, "") == "" {
 			err = Usagef("--%s is empty; see %s -h", f.Name, cmd.CommandPath())
 		}
 	})

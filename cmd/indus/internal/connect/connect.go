@@ -69,7 +69,7 @@ func New(s show.Streams, running Running) *cobra.Command {
 	return cmd
 }
 
-var connectHelp = `Give another MCP client one entry: indus, with all servers or with a view. The entry is
+const connectHelp = `Give another MCP client one entry: indus, with all servers or with a view. The entry is
 the URL of the running "indus serve". It goes into the client's own file in the client's format, and
 the rest of the file stays as it is, with its comments. The difference is shown first, and
 is written after a yes. --revert restores the file, byte for byte.
@@ -88,7 +88,7 @@ Usage:
   indus connect CLIENT|--all [FLAG]...
 
 CLIENT is one of
-` + show.Wrap(strings.Join(command.ClientNames(), ", "), 2) + `
+` + command.AllClients + `
 
 Flags:
   --*

@@ -30,10 +30,10 @@ func newAdd(c *command.ClusterFlags, s show.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.principal, "principal", "",
 		`NAME  the owner: several keys with one name are one principal, with sessions and
 		limits in common (default: the key is a principal of its own)`)
-	cmd.Flags().StringArrayVar(&f.groups, "group", nil,
+	cmd.Flags().Var(command.Repeated(&f.groups), "group",
 		"NAME  a group that callers with the key are in, for policies; may be repeated")
 	cmd.Flags().BoolVar(&f.admin, "admin", false, `like --group admin: members may administer "indus serve"`)
-	cmd.Flags().StringArrayVar(&f.views, "view", nil,
+	cmd.Flags().Var(command.Repeated(&f.views), "view",
 		`VIEW  a view for which it is valid, named as in the path after /mcp/: a server, or
 		@NAME; may be repeated (default: all views, and /mcp)`)
 	cmd.Flags().StringVar(&f.expires, "expires", "",

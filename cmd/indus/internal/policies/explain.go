@@ -32,14 +32,14 @@ func newExplain(s show.Streams) *cobra.Command {
 	flags.StringVar(&f.As, "as", "",
 		`PRINCIPAL  the caller, as in User::"…" or as the audit names it: the name of a key
 		(indus key add --principal), key:ID, ISSUER#SUBJECT, or local for a caller without authentication`)
-	flags.StringSliceVar(&f.Groups, "group", nil, "G  a group of the caller, or several, with commas")
+	flags.Var(command.Listed(&f.Groups), "group", "G  a group of the caller, or several, with commas")
 	flags.StringVar(&f.action, "action", "call",
 		"A  call, list, read, get, complete, subscribe, ask, approve or administer")
 	flags.StringVar(&f.View, "view", "", "V  the view: a server, or @NAME (default: all servers)")
 	flags.StringVar(&f.Client, "client", "", "C  the name that the client gives, such as claude-code")
 	flags.StringVar(&f.Era, "era", "modern", "E  modern or legacy")
 	flags.StringVar(&f.Address, "address", "", "IP  the address of the client (default: none, as over stdio)")
-	flags.StringSliceVar(&f.claims, "claim", nil,
+	flags.Var(command.Listed(&f.claims), "claim",
 		`NAME[=false]  an annotation of the tool: readOnly, destructive, idempotent, openWorld;
 		or several, with commas`)
 	flags.BoolVar(&f.Changed, "changed", false, "the tool differs from its approved definition")

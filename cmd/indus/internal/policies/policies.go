@@ -59,7 +59,7 @@ func (f *source) add(cmd *cobra.Command, withPath bool) {
 		cmd.Flags().StringVar(&f.path, "policy", "",
 			`PATH  the file or directory of policies (default: the one of the configuration)`)
 	}
-	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil,
+	cmd.Flags().Var(command.Listed(&f.Paths), "mcp",
 		`PATH  the configuration that names the policies (default: the working directory, then the user's own files)`)
 }
 

@@ -39,23 +39,23 @@ type admission struct {
 func (a *admission) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.tokenFile, "token-file", "", `FILE  bearer tokens that are valid for every view, one
 		per line ("openssl rand -hex 32" creates one); $INDUS_TOKEN is another. The file is read again when it changes`)
-	cmd.Flags().StringSliceVar(&a.auth, "auth", nil, `HOW  how clients authenticate; several with commas: keys
+	cmd.Flags().Var(command.Listed(&a.auth), "auth", `HOW  how clients authenticate; several with commas: keys
 		("indus key add" creates one), jwt (a token of an --issuer), introspect (a token that an authorization server
 		of the configuration checks), none (default: "auth" of the configuration; without it every client is the
 		local user)`)
 	cmd.Flags().StringVar(&a.url, "public-url", "", `URL  the scheme and host at which clients reach indus, such
 		as https://mcp.example.com (default: the Host header, which must name this machine or an --allow-host)`)
-	cmd.Flags().StringArrayVar(&a.issuers, "issuer", nil, `URL  an authorization server that issues valid tokens,
+	cmd.Flags().Var(command.Repeated(&a.issuers), "issuer", `URL  an authorization server that issues valid tokens,
 		exactly as it names itself; may be repeated`)
-	cmd.Flags().StringArrayVar(&a.audience, "audience", nil, `NAME  the audience of tokens of --issuer, if it is not
+	cmd.Flags().Var(command.Repeated(&a.audience), "audience", `NAME  the audience of tokens of --issuer, if it is not
 		the URL of the view; may be repeated`)
-	cmd.Flags().StringArrayVar(&a.scopes, "scope", nil, `NAME  a scope that tokens of --issuer must have, and that
+	cmd.Flags().Var(command.Repeated(&a.scopes), "scope", `NAME  a scope that tokens of --issuer must have, and that
 		clients request; {view} stands for the view, * for /mcp; may be repeated`)
 	cmd.Flags().BoolVar(&a.insecure, "insecure", false,
 		"listen on other addresses of this machine too, and admit every client")
-	cmd.Flags().StringArrayVar(&a.origins, "allow-origin", nil, `URL  web pages of this origin may connect, besides
+	cmd.Flags().Var(command.Repeated(&a.origins), "allow-origin", `URL  web pages of this origin may connect, besides
 		pages of this machine; may be repeated`)
-	cmd.Flags().StringArrayVar(&a.hosts, "allow-host", nil, `NAME  clients may use this host name, besides
+	cmd.Flags().Var(command.Repeated(&a.hosts), "allow-host", `NAME  clients may use this host name, besides
 		localhost; may be repeated (default: any name, except on loopback)`)
 	_ = cmd.MarkFlagFilename("token-file")
 	_ = cmd.RegisterFlagCompletionFunc("auth", cobra.FixedCompletions(authMethods, cobra.ShellCompDirectiveNoFileComp))

@@ -45,7 +45,7 @@ func (p *replication) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.replica, "replica", "", `NAME=HOST:PORT  this process is the replica NAME of several that
 		serve the same clients behind a load balancer. The others reach it at HOST:PORT, a listener for replicas
 		alone. All have the same --key-file`)
-	cmd.Flags().StringArrayVar(&p.peers, "peer", nil, `NAME=HOST:PORT  another replica; may be repeated, and this replica
+	cmd.Flags().Var(command.Repeated(&p.peers), "peer", `NAME=HOST:PORT  another replica; may be repeated, and this replica
 		may be among them. dns+srv:NAME stands for the targets of NAME in DNS, which are looked up every 10 s: the
 		first label of a target is its name`)
 	cmd.Flags().StringVar(&p.peerKeys, "peer-key-file", "", `FILE  the keys by which replicas authenticate each other, one

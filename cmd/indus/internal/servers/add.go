@@ -48,12 +48,12 @@ func newAdd(s show.Streams) *cobra.Command {
 		},
 	})
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&f.env, "env", "e", nil,
+	flags.VarP(command.Repeated(&f.env), "env", "e",
 		`NAME=VALUE  a variable of the command's environment; NAME alone takes it
 		from the environment of indus; may be repeated`)
-	flags.StringArrayVarP(&f.headers, "header", "H", nil, "'NAME: VALUE'  a header of the requests; may be repeated")
-	flags.StringArrayVar(&f.allow, "allow", nil, "PATTERN  mount the tools that match alone: 'read_*'; may be repeated")
-	flags.StringArrayVar(&f.deny, "deny", nil, "PATTERN  mount all tools except those that match; may be repeated")
+	flags.VarP(command.Repeated(&f.headers), "header", "H", "'NAME: VALUE'  a header of the requests; may be repeated")
+	flags.Var(command.Repeated(&f.allow), "allow", "PATTERN  mount the tools that match alone: 'read_*'; may be repeated")
+	flags.Var(command.Repeated(&f.deny), "deny", "PATTERN  mount all tools except those that match; may be repeated")
 	flags.StringVar(&f.cwd, "cwd", "",
 		`DIR  where the command is started (default: a project's in the project, any other in
 		an empty directory of its own); in a project, a server of your own then waits for approval: give it
@@ -68,7 +68,7 @@ func newAdd(s show.Streams) *cobra.Command {
 	flags.StringVar(&f.idle, "idle", "", "TIME  and ends it when it was not needed for so long: 10m")
 	flags.StringVar(&f.profile, "profile", "", `P  how its tools' schemas are adapted for a model, one of `+
 		strings.Join(command.ProfileNames(), ", "))
-	flags.StringArrayVar(&f.set, "set", nil, `FIELD=VALUE  any field that docs/configuration.md has for a server:
+	flags.Var(command.Repeated(&f.set), "set", `FIELD=VALUE  any field that docs/configuration.md has for a server:
 		per=principal, instances=4, maxConcurrent=8, oauth.clientId=me, oauth.scopes='read write', oauth=false,
 		forwardHeaders=X-Request-Id,X-Trace-Id, tools.rename.list_issues=issues; Tab completes fields; may be repeated`)
 	flags.StringVar(&f.from, "from", "", `ENTRY  an entry of a registry, io.github.user/server@1.0.0 or without its

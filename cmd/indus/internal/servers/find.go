@@ -44,7 +44,7 @@ func newFind(s show.Streams) *cobra.Command {
 // addSource adds the flags that select the registries.
 func (f *findFlags) addSource(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.registry, "registry", "", registryHelp)
-	cmd.Flags().StringSliceVar(&f.Paths, "mcp", nil, `PATH  the configuration, with its "registries" (default: the
+	cmd.Flags().Var(command.Listed(&f.Paths), "mcp", `PATH  the configuration, with its "registries" (default: the
 		working directory, then the user's own files)`)
 }
 

@@ -41,7 +41,7 @@ func newImport(s show.Streams) *cobra.Command {
 	cmd.Flags().BoolVar(&f.write, "write", false, "write the servers that are shown")
 	cmd.Flags().BoolVar(&f.force, "force", false, "replace servers of the same name; otherwise the existing servers stay")
 	cmd.Flags().StringVar(&f.prefix, "prefix", "", "P  add P to the front of a name that is taken: 'roo-', or '{client}-'")
-	cmd.Flags().StringArrayVar(&f.renames, "rename", nil,
+	cmd.Flags().Var(command.Repeated(&f.renames), "rename",
 		`OLD=NEW  import the server OLD as NEW; with all, CLIENT/OLD names the server of
 		one CLIENT; may be repeated`)
 	cmd.Flags().StringVar(&f.from, "from", "", "CLIENT  the client that wrote FILE, if the contents do not show it")
@@ -55,7 +55,7 @@ func newImport(s show.Streams) *cobra.Command {
 // allClients is the argument that selects all clients.
 const allClients = "all"
 
-var importHelp = `Copy the servers of another MCP client into a file of indus. Without CLIENT, it lists
+const importHelp = `Copy the servers of another MCP client into a file of indus. Without CLIENT, it lists
 the files of all clients on this machine. With CLIENT, it shows the servers in the format
 of indus, with secrets hidden. With --write, it writes them.
 
@@ -72,7 +72,7 @@ that has a file, in the order below. A file that cannot be read is skipped.
 If another server has the name already, it stays, and the differences are shown.
 
 CLIENT is one of
-` + show.Wrap(strings.Join(command.ClientNames(), ", "), 2) + `
+` + command.AllClients + `
 
 A session:
   $ indus mcp import

@@ -61,13 +61,13 @@ func addFlags(root *cobra.Command) *flags {
 		model anthropic/NAME (default: $ANTHROPIC_BASE_URL or $OPENAI_BASE_URL, or the provider's own)`)
 	fs.StringVar(&f.keyFile, "key-file", "", `FILE  the provider's key (default: $ANTHROPIC_API_KEY, $OPENAI_API_KEY
 		or $OPENROUTER_API_KEY, each is sent only to its own provider; or "keyFile" or "keyEnv" of the settings)`)
-	fs.StringSliceVar(&f.tools, "tools", nil, `LIST  the built-in tools to use: read, bash, … (default: all);
+	fs.Var(command.Listed(&f.tools), "tools", `LIST  the built-in tools to use: read, bash, … (default: all);
 		the tools of the servers are always available`)
 	_ = fs.SetAnnotation("tools", command.MayBeEmpty, nil) // an empty list selects all tools
 	fs.BoolVar(&f.noTools, "no-tools", false, "use no tools, and start no server")
 	fs.BoolVar(&f.noLedger, "no-ledger", false, "do not use or write the ledger")
 	fs.BoolVar(&f.yes, "yes", false, "run every call without asking")
-	fs.StringSliceVar(&f.allow, "allow", nil, `PATTERN  run calls of these tools without asking: bash, github__*; may be
+	fs.Var(command.Listed(&f.allow), "allow", `PATTERN  run calls of these tools without asking: bash, github__*; may be
 		repeated or separated by commas`)
 	fs.BoolVar(&f.private, "allow-private", false, "let webfetch access this machine and its network")
 	fs.IntVar(&f.steps, "steps", 0, "N  the number of model messages that one answer may take (default: 50)")

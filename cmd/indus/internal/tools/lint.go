@@ -30,13 +30,13 @@ func newLint(s show.Streams) *cobra.Command {
 		Long: lintHelp, ValidArgsFunction: f.CompleteServers(math.MaxInt),
 	})
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.providers, "provider", nil,
+	flags.Var(command.Listed(&f.providers), "provider",
 		`P  check for provider P, or several with commas; "all" is every provider without
 		strict modes; "client" is MCP clients only. The providers are: `+strings.Join(command.ProfileNames(), ", "))
-	flags.StringArrayVar(&f.files, "file", nil,
+	flags.Var(command.Repeated(&f.files), "file",
 		`FILE  lint a file instead of servers: a tools/list result, an array of tools,
 		one tool, or one JSON Schema; "-" is stdin; may be repeated`)
-	flags.StringSliceVar(&f.ignore, "ignore", nil, "RULE  leave out findings of a rule, or of several with commas")
+	flags.Var(command.Listed(&f.ignore), "ignore", "RULE  leave out findings of a rule, or of several with commas")
 	flags.StringVar(&f.baseline, "baseline", "", "FILE  leave out the findings of a baseline")
 	flags.StringVar(&f.write, "write-baseline", "", "FILE  write the findings to a baseline, and do not fail")
 	flags.BoolVar(&f.strict, "strict", false, "fail on warnings too")
