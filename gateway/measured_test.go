@@ -55,9 +55,15 @@ func measure(t testing.TB) *measured {
 	return m
 }
 
+// ended returns the spans that have ended.
+func (m *measured) ended() []sdktrace.ReadOnlySpan {
+	m.Flush()
+	return m.spans.Ended()
+}
+
 // named returns the ended spans with a name, of the trace of the client.
 func (m *measured) named(name string, kind trace.SpanKind) (found []sdktrace.ReadOnlySpan) {
-	for _, s := range m.spans.Ended() {
+	for _, s := range m.ended() {
 		if s.Name() == name && s.SpanKind() == kind && s.SpanContext().TraceID().String() == clientTrace {
 			found = append(found, s)
 		}
@@ -70,7 +76,7 @@ func (m *measured) one(t *testing.T, name string, kind trace.SpanKind) sdktrace.
 	t.Helper()
 	found := m.named(name, kind)
 	if len(found) != 1 {
-		for _, s := range m.spans.Ended() {
+		for _, s := range m.ended() {
 			t.Logf("%s, %s, trace %s", s.Name(), s.SpanKind(), s.SpanContext().TraceID())
 		}
 		t.Fatalf("%d spans %s of kind %s", len(found), name, kind)
@@ -459,7 +465,7 @@ func TestNoSecretOnASpan(t *testing.T) {
 	_ = g.Attached().Fleet.Await(t.Context(), "s__odd")
 	ask(t, g.Handler(), "/mcp", "tools/call", `{"name":"s__odd","arguments":{}}`)
 	described := false
-	for _, span := range m.spans.Ended() {
+	for _, span := range m.ended() {
 		text, _ := json.Marshal(tracetest.SpanStubFromReadOnlySpan(span))
 		if strings.Contains(string(text), "ghp_abc") {
 			t.Errorf("%s: %s", span.Name(), text)

@@ -79,8 +79,9 @@ func (m *maker) gauge(name, unit, about string) metric.Int64ObservableGauge {
 	return g
 }
 
-// observe reports the state of the gateway.
+// observe reports the state of the gateway. The SDK calls it before it reads the other instruments.
 func (t *Telemetry) observe(i *instruments, o metric.Observer) {
+	t.Flush()
 	o.ObserveInt64(i.active, t.active.Load())
 	state := t.state.Load()
 	if state == nil {

@@ -106,7 +106,7 @@ func (t *Telemetry) Wait(ctx context.Context) (ended func()) {
 	return func() { a.waitEnded(time.Now()) }
 }
 
-// End ends the span and records the metrics.
+// End notes the end of the operation. [Telemetry.Flush] ends the span and records the metrics.
 func (a *Active) End(o Outcome) {
 	if a == nil {
 		return

@@ -122,22 +122,22 @@ func labelSet(list []attribute.KeyValue) metric.MeasurementOption {
 	return metric.WithAttributeSet(set)
 }
 
-func (a *Active) record(o *Outcome, kind string, now time.Time) {
-	s := a.telemetry.seriesOf(a.operation.labels(a.served, o.Code, kind))
-	m, ctx := a.telemetry.instruments, context.Background()
-	seconds := now.Sub(a.began).Seconds()
-	if !a.served {
-		m.sent.Record(ctx, seconds, s.duration...)
+func (t *Telemetry) record(e *completed) {
+	o, kind := &e.outcome, e.errorType()
+	s := t.seriesOf(e.operation.labels(e.served, o.Code, kind))
+	m, ctx := t.instruments, context.Background()
+	if !e.served {
+		m.sent.Record(ctx, e.lasted.Seconds(), s.duration...)
 		return
 	}
-	m.served.Record(ctx, seconds, s.duration...)
-	if a.outer != nil {
+	m.served.Record(ctx, e.lasted.Seconds(), s.duration...)
+	if e.part {
 		return // the outer operation has the overhead and the bytes
 	}
-	m.overhead.Record(ctx, a.overhead(now).Seconds(), s.overhead...)
+	m.overhead.Record(ctx, e.overhead.Seconds(), s.overhead...)
 	m.bytes.Add(ctx, int64(o.BytesIn), s.in...)
 	m.bytes.Add(ctx, int64(o.BytesOut), s.out...)
-	if a.operation.Method == protocol.MethodToolsCall {
+	if e.operation.Method == protocol.MethodToolsCall {
 		m.tokens.Add(ctx, int64(o.tokens()), s.tokens...)
 	}
 }

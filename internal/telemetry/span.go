@@ -10,21 +10,18 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/text"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 )
 
 // Texts of clients and servers are cut to these lengths on a span.
 const (
-	maxName    = 128
-	maxText    = 1024
-	attributes = 24 // more than a span has
+	maxName = 128
+	maxText = 1024
 )
 
 var (
@@ -32,9 +29,6 @@ var (
 	asClient   = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindClient)}
 	asInternal = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindInternal)}
 )
-
-// lists has slices for the attributes of a span. The SDK copies them.
-var lists = sync.Pool{New: func() any { return new([attributes]attribute.KeyValue) }}
 
 func (t *Telemetry) start(ctx context.Context, a *Active, o *Operation, served bool) context.Context {
 	a.telemetry, a.operation, a.began, a.served, a.outer = t, *o, time.Now(), served, activeIn(ctx)
@@ -47,6 +41,7 @@ func (t *Telemetry) start(ctx context.Context, a *Active, o *Operation, served b
 	if t.tracer != nil {
 		ctx = a.startSpan(ctx)
 	}
+	a.operation.shorten()
 	return ctx
 }
 
@@ -76,15 +71,9 @@ func (a *Active) startSpan(ctx context.Context) context.Context {
 		ctx, link = withParent(ctx, o)
 	}
 	ctx, a.span = a.telemetry.tracer.Start(ctx, a.telemetry.spanName(o), options...)
-	if !a.span.IsRecording() {
-		return ctx
-	}
 	if link.SpanContext.IsValid() {
 		a.span.AddLink(link)
 	}
-	list := lists.Get().(*[attributes]attribute.KeyValue)
-	a.span.SetAttributes(o.attributes(list[:0], a.served)...)
-	lists.Put(list)
 	return ctx
 }
 
@@ -117,31 +106,48 @@ func knownMethod(name string) string {
 	return Other
 }
 
+// shorten releases the memory of the request, and cuts texts.
+func (o *Operation) shorten() {
+	o.Meta = nil
+	for _, s := range []*string{&o.Method, &o.Tool, &o.Prompt, &o.Server, &o.View, &o.Era, &o.Protocol, &o.RequestID} {
+		*s = cut(*s, maxName)
+	}
+	o.URI = cut(plainURI(o.URI), maxText)
+}
+
+// cut is [text.Cut] without a reference to the rest.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.Clone(text.Cut(s, limit))
+}
+
 // attributes appends the attributes that are known at the start.
 func (o *Operation) attributes(list []attribute.KeyValue, served bool) []attribute.KeyValue {
-	add := func(key attribute.Key, value string, limit int) {
+	add := func(key attribute.Key, value string) {
 		if value != "" {
-			list = append(list, key.String(text.Cut(value, limit)))
+			list = append(list, key.String(value))
 		}
 	}
-	add(keyMethod, o.Method, maxName)
-	add(keyTool, o.Tool, maxName)
-	add(keyPrompt, o.Prompt, maxName)
-	add(keyURI, plainURI(o.URI), maxText)
-	add(keyServer, o.Server, maxName)
-	add(keyView, o.View, maxName)
-	add(keyEra, o.Era, maxName)
-	add(keyProtocol, o.Protocol, maxName)
-	add(keyRequestID, o.RequestID, maxName)
+	add(keyMethod, o.Method)
+	add(keyTool, o.Tool)
+	add(keyPrompt, o.Prompt)
+	add(keyURI, o.URI)
+	add(keyServer, o.Server)
+	add(keyView, o.View)
+	add(keyEra, o.Era)
+	add(keyProtocol, o.Protocol)
+	add(keyRequestID, o.RequestID)
 	if o.Method == protocol.MethodToolsCall {
-		add(keyOperation, executeTool, maxName)
+		add(keyOperation, executeTool)
 	}
 	if o.Session != "" && o.Era != "modern" {
-		add(keySession, digest(o.Session), maxName)
+		add(keySession, digest(o.Session))
 	}
 	transport, application := network(o.Transport)
-	add(keyTransport, transport, maxName)
-	add(keyNetworkProtocol, application, maxName)
+	add(keyTransport, transport)
+	add(keyNetworkProtocol, application)
 	return o.appendAddress(list, served)
 }
 
@@ -197,48 +203,6 @@ func plainURI(s string) string {
 func digest(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:8])
-}
-
-func (a *Active) end(o *Outcome) {
-	now := time.Now()
-	kind := a.errorType(o)
-	if a.span != nil {
-		a.endSpan(o, kind)
-	}
-	if !a.served {
-		a.outer.waitEnded(now)
-	} else if a.outer == nil {
-		a.telemetry.active.Add(-1)
-	}
-	if a.telemetry.instruments != nil {
-		a.record(o, kind, now)
-	}
-}
-
-// errorType returns the value of error.type, or "" if the operation did not fail by the convention.
-func (a *Active) errorType(o *Outcome) string {
-	switch {
-	case o.Code == 0:
-		return o.ErrorType
-	case a.served && callerFaults[o.Code]:
-		return ""
-	case o.ErrorType != "":
-		return o.ErrorType
-	}
-	return strconv.FormatInt(o.Code, 10)
-}
-
-func (a *Active) endSpan(o *Outcome, kind string) {
-	if a.span.IsRecording() {
-		if o.Code != 0 {
-			a.span.SetAttributes(keyStatusCode.String(strconv.FormatInt(o.Code, 10)))
-		}
-		if kind != "" {
-			a.span.SetAttributes(keyErrorType.String(kind))
-			a.span.SetStatus(codes.Error, text.Cut(o.Message, maxText))
-		}
-	}
-	a.span.End()
 }
 
 // waits notes that a wait began, here and in the operations around.

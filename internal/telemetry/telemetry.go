@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
@@ -28,6 +29,7 @@ type Telemetry struct {
 	instruments *instruments // nil: off
 	state       atomic.Pointer[func() State]
 	active      atomic.Int64
+	ended       group
 
 	max    int
 	mu     sync.RWMutex
@@ -41,6 +43,7 @@ func New(o *Options) (*Telemetry, error) {
 		return nil, nil
 	}
 	t := &Telemetry{max: o.MaxSeries, series: map[labels]*series{}, names: map[[2]string]string{}}
+	t.ended.due = time.AfterFunc(groupDelay, t.Flush)
 	if t.max <= 0 {
 		t.max = 1000
 	}

@@ -50,6 +50,12 @@ func collect(tb testing.TB, o telemetry.Options, sampler sdktrace.Sampler) *coll
 	return c
 }
 
+// ended returns the spans that have ended.
+func (c *collected) ended() []sdktrace.ReadOnlySpan {
+	c.Flush()
+	return c.spans.Ended()
+}
+
 func call(tool string) *telemetry.Operation {
 	return &telemetry.Operation{
 		Method: "tools/call", Tool: tool, Known: true, Server: "fs", View: "@review", Era: "legacy", Protocol: "2025-11-25",
@@ -107,7 +113,7 @@ func TestASpanStandsBetweenClientAndServer(t *testing.T) {
 	}
 	sent.End(telemetry.Outcome{})
 	served.End(telemetry.Outcome{})
-	spans := c.spans.Ended()
+	spans := c.ended()
 	client, server := spans[0], spans[1]
 	if server.Parent().SpanID().String() != clientSpan || !server.Parent().IsRemote() ||
 		server.SpanKind() != trace.SpanKindServer {
@@ -158,7 +164,7 @@ func TestTheContextOfHTTPIsALinkOrTheParent(t *testing.T) {
 				Method: "tools/list", Meta: []byte(`{"traceparent":"` + test.meta + `"}`), Traceparent: test.header,
 			})
 			served.End(telemetry.Outcome{})
-			span := c.spans.Ended()[0]
+			span := c.ended()[0]
 			link := ""
 			if len(span.Links()) > 0 {
 				link = span.Links()[0].SpanContext.SpanID().String()
@@ -195,7 +201,7 @@ func FuzzParent(f *testing.F) {
 		want := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(t.Context(), carrier))
 		_, served := c.Start(t.Context(), &telemetry.Operation{Method: "ping", Meta: meta})
 		served.End(telemetry.Outcome{})
-		if got := c.spans.Ended()[0].Parent(); !got.Equal(want) {
+		if got := c.ended()[0].Parent(); !got.Equal(want) {
 			t.Errorf("%s: %v, want %v", meta, got, want)
 		}
 		c.spans.Reset()
@@ -212,7 +218,7 @@ func TestTheAttributesAreThoseOfTheConvention(t *testing.T) {
 	}
 	_, served = c.Start(t.Context(), read)
 	served.End(telemetry.Outcome{})
-	spans := c.spans.Ended()
+	spans := c.ended()
 	want := map[string]string{
 		"mcp.method.name": "tools/call", "gen_ai.tool.name": "read_file", "gen_ai.operation.name": "execute_tool",
 		"mcp.protocol.version": "2025-11-25", "jsonrpc.request.id": "7",
@@ -267,7 +273,7 @@ func TestErrorsOfEachSide(t *testing.T) {
 			}
 			_, a := begin(t.Context(), call("read_file"))
 			a.End(test.outcome)
-			span := c.spans.Ended()[0]
+			span := c.ended()[0]
 			if span.Status().Code != test.status || textOf(span)["error.type"] != test.kind {
 				t.Errorf("status %v, error.type %q", span.Status(), textOf(span)["error.type"])
 			}
@@ -334,7 +340,7 @@ func TestNoLabelIsChosenByAPeer(t *testing.T) {
 			t.Errorf("a label was chosen: %s", name)
 		}
 	}
-	for _, s := range c.spans.Ended() {
+	for _, s := range c.ended() {
 		if strings.Contains(s.Name(), "chosen") {
 			t.Fatalf("the name of a span was chosen: %s", s.Name())
 		}
@@ -435,7 +441,7 @@ func TestACallWithinACall(t *testing.T) {
 	_, inner := c.Start(ctx, o)
 	inner.End(telemetry.Outcome{BytesOut: 10})
 	outer.End(telemetry.Outcome{BytesOut: 10})
-	spans := c.spans.Ended()
+	spans := c.ended()
 	if spans[0].SpanKind() != trace.SpanKindInternal || spans[0].Parent().SpanID() != spans[1].SpanContext().SpanID() {
 		t.Errorf("kind %v, parent %v", spans[0].SpanKind(), spans[0].Parent())
 	}
@@ -465,7 +471,7 @@ func TestPartsOfACallMayOverlap(t *testing.T) {
 	}
 	parts.Wait()
 	served.End(telemetry.Outcome{})
-	if n := len(c.spans.Ended()); n != 101 || c.metrics(t)["indus.operations.active "] != "0" {
+	if n := len(c.ended()); n != 101 || c.metrics(t)["indus.operations.active "] != "0" {
 		t.Errorf("%d spans, %v", n, c.metrics(t))
 	}
 }

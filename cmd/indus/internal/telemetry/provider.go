@@ -157,6 +157,7 @@ func (p *Provider) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
 	defer cancel()
 	var failed []error
+	p.Telemetry.Flush()
 	if p.spans != nil {
 		failed = append(failed, p.spans.Shutdown(ctx))
 	}
