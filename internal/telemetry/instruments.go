@@ -28,9 +28,10 @@ type maker struct {
 func newInstruments(meter metric.Meter, observe func(*instruments, metric.Observer)) (*instruments, error) {
 	m := &maker{meter: meter}
 	i := &instruments{
-		served:        m.histogram(metricServed, operationBounds, "How long requests of clients took."),
-		sent:          m.histogram(metricSent, operationBounds, "How long requests to servers took."),
-		overhead:      m.histogram("indus.gateway.overhead", overheadBounds, "How long the gateway itself worked on a request."),
+		served: m.histogram(metricServed, operationBounds, "How long requests of clients took."),
+		sent:   m.histogram(metricSent, operationBounds, "How long requests to servers took."),
+		overhead: m.histogram("indus.gateway.overhead", overheadBounds,
+			"How long the gateway itself worked on a request."),
 		servedSession: m.histogram(metricServedSession, operationBounds, "How long sessions of clients lasted."),
 		sentSession:   m.histogram(metricSentSession, operationBounds, "How long connections to servers lasted."),
 		bytes:         m.counter("indus.operation.io", "By", "The bytes of requests and of their answers."),
