@@ -40,7 +40,7 @@ $(PEERS): testdata/peers/package.json testdata/peers/package-lock.json
 
 # One goroutine adapts a schema and decides on a request. The detector sees some random ones; all of them are tried without it.
 test: peers
-	$(GO) test $(RACE) -vet=off -timeout 10m ./...
+	$(GO) test $(RACE) -vet=off -timeout 12m ./...
 	$(GO) test -vet=off ./policy ./schema ./schema/validate
 	$(GO) test -vet=off -run ControlAllocates ./gateway
 	$(MAKE) -j2 providers deployment chaos registry CHAOS='-skip=^TestChaos$$$$'
