@@ -71,12 +71,11 @@ func sumOf(c *Capability) string {
 
 // object returns a tool object for a tool that came without one.
 func (c *Capability) object() json.RawMessage {
-	out := wire.AppendQuote([]byte(`{"name":`), c.Tool)
-	out = wire.AppendQuote(append(out, `,"description":`...), c.Description)
+	out := wire.Object{}.Raw("name", wire.Quote(c.Tool)).Raw("description", wire.Quote(c.Description))
 	if len(c.Schema) > 0 {
-		out = append(append(out, `,"inputSchema":`...), c.Schema...)
+		out = out.Raw("inputSchema", c.Schema)
 	}
-	return append(out, '}')
+	return out.JSON()
 }
 
 // callPrefix precedes the name in the id of a capability's calls.

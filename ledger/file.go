@@ -305,16 +305,13 @@ func (f *File) adoptTail(s *scan, info os.FileInfo) {
 	}
 }
 
+// isUnchanged reports whether the file is the one that was read up to the number after.
 func (f *File) isUnchanged(info os.FileInfo, after uint64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return after > 0 && after == f.last.high && sameFile(f.last.info, info)
-}
-
-// sameFile reports whether a file is unchanged.
-func sameFile(before, after os.FileInfo) bool {
-	return before != nil && os.SameFile(before, after) && before.Size() == after.Size() &&
-		before.ModTime().Equal(after.ModTime())
+	last := f.last.info
+	return after > 0 && after == f.last.high && last != nil && os.SameFile(last, info) && last.Size() == info.Size() &&
+		last.ModTime().Equal(info.ModTime())
 }
 
 // load reads the log up to its end at a time when no process wrote. A last line without an end was therefore cut off,

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/text"
 )
 
@@ -23,6 +24,17 @@ type Call struct {
 	// pass on to operations that the handler calls. They come from the calling program, never from a message.
 	Capabilities Capabilities
 }
+
+// Secret is text that prints as "<secret>" in every format, log and encoding, also in unexported fields. Its Reveal
+// method returns the text. The zero Secret is empty. It is the same type as interop.Secret.
+type Secret = secret.Value
+
+// NewSecret returns a Secret with the text.
+func NewSecret(text string) Secret { return secret.NewValue(text) }
+
+// Capabilities are named secrets that an operation needs in other systems, such as bearer tokens and keys. They do not
+// identify the caller. That is the job of [Identity].
+type Capabilities map[string]Secret
 
 const (
 	maxDepth   = 64 // maximum depth of nested calls

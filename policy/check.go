@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cedar-policy/cedar-go"
+	cedarast "github.com/cedar-policy/cedar-go/ast"
 	"github.com/cedar-policy/cedar-go/types"
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 	"github.com/cedar-policy/cedar-go/x/exp/eval"
@@ -146,7 +148,7 @@ func (r *rule) text() string {
 	p := *r.ast
 	p.Annotations = slices.DeleteFunc(slices.Clone(p.Annotations),
 		func(a ast.AnnotationType) bool { return a.Key == "id" })
-	return policyText(&p)
+	return string(cedar.NewPolicyFromAST((*cedarast.Policy)(&p)).MarshalCedar())
 }
 
 // contradiction returns the reason why the conditions are never satisfied, or "".

@@ -111,8 +111,3 @@ func source(n ast.IsNode) string {
 	text, _, _ = cutLast(text, "}")
 	return strings.TrimSpace(text)
 }
-
-// policyText returns a policy as Cedar text.
-func policyText(p *ast.Policy) string {
-	return string(cedar.NewPolicyFromAST((*cedarast.Policy)(p)).MarshalCedar())
-}

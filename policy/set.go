@@ -251,19 +251,15 @@ func (e excerpt) rule() string {
 	return text
 }
 
-// problem returns an error at the first token with the name in the rule. If before is not "", it is the token before.
+// problem returns an error at the first token with the name in the rule, or at the rule. If before is not "", it is the
+// token before.
 func (e excerpt) problem(before, name, problem string) error {
-	line, column := e.find(before, name)
-	return fmt.Errorf("%s:%d:%d: %s", e.file, line, column, problem)
-}
-
-// find returns the line and column of a name, or of the rule.
-func (e excerpt) find(before, name string) (line, column int) {
 	at := e.from
 	if offset, ok := findToken(e.text[e.from:e.to], before, name); ok && name != "" {
 		at += offset
 	}
-	return e.place(at)
+	line, column := e.place(at)
+	return fmt.Errorf("%s:%d:%d: %s", e.file, line, column, problem)
 }
 
 // place returns the line and column of an offset.

@@ -154,9 +154,9 @@ func (f *File[T]) currentStamp() stamp {
 // coarse is the maximum delay of the clock for file times.
 const coarse = 20 * time.Millisecond
 
-// isSame reports that the file or document was not written since o was taken. It returns false if the last write was so
-// close to o that the clock of files cannot separate them. If a file was replaced twice, its number may be the same as
-// before.
+// isSame reports that the file or document was not written since o was taken. It returns false if the last write of a
+// file was so close to o that the clock of files cannot separate them. If a file was replaced twice, its number may be
+// the same as before.
 func (s stamp) isSame(o stamp) bool {
 	if s.info == nil || o.info == nil {
 		return s.info == nil && o.info == nil && s.revision == o.revision

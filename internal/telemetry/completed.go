@@ -41,7 +41,11 @@ type completed struct {
 	part             bool // of a served operation
 }
 
-func (a *Active) end(o *Outcome) {
+// End notes the end of the operation. [Telemetry.Flush] ends the span and records the metrics.
+func (a *Active) End(o Outcome) {
+	if a == nil {
+		return
+	}
 	now := time.Now()
 	part := a.served && a.outer != nil
 	if !a.served {
@@ -50,7 +54,7 @@ func (a *Active) end(o *Outcome) {
 		a.telemetry.active.Add(-1)
 	}
 	o.Message = cut(o.Message, maxText)
-	a.telemetry.ended.add(&completed{a.operation, *o, a.span, now, now.Sub(a.began), a.overhead(now), a.served, part})
+	a.telemetry.ended.add(&completed{a.operation, o, a.span, now, now.Sub(a.began), a.overhead(now), a.served, part})
 }
 
 func (g *group) add(e *completed) {

@@ -106,23 +106,6 @@ func (t *Telemetry) Wait(ctx context.Context) (ended func()) {
 	return func() { a.waitEnded(time.Now()) }
 }
 
-// End notes the end of the operation. [Telemetry.Flush] ends the span and records the metrics.
-func (a *Active) End(o Outcome) {
-	if a == nil {
-		return
-	}
-	a.end(&o)
-}
-
-// SessionEnded records how long a session lasted. It is a connection to a server if o names one, and otherwise the
-// session of a client. Of o, Server, Protocol and Transport count.
-func (t *Telemetry) SessionEnded(o *Operation, lasted time.Duration, errorType string) {
-	if t == nil || t.instruments == nil {
-		return
-	}
-	t.recordSession(o, lasted, errorType)
-}
-
 // MetaEdits returns the changes to the _meta of the request to a server: the members traceparent and tracestate. All
 // other members stay as they are. It returns nil if there is no span: then _meta is passed on unchanged. The edits are
 // valid until the next call.

@@ -149,7 +149,12 @@ func (o *Outcome) tokens() int {
 	return o.BytesOut / text.BytesPerToken
 }
 
-func (t *Telemetry) recordSession(o *Operation, lasted time.Duration, errorType string) {
+// SessionEnded records how long a session lasted. It is a connection to a server if o names one, and otherwise the
+// session of a client. Of o, Server, Protocol and Transport count.
+func (t *Telemetry) SessionEnded(o *Operation, lasted time.Duration, errorType string) {
+	if t == nil || t.instruments == nil {
+		return
+	}
 	transport, application := network(o.Transport)
 	set := labelSet([]attribute.KeyValue{
 		keyServer.String(o.Server), keyProtocol.String(knownVersion(o.Protocol)), keyTransport.String(transport),

@@ -4,10 +4,15 @@ package text
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
+
+// BytesPerToken is the approximate number of bytes of a text or of JSON per token of a model (docs/context.md).
+const BytesPerToken = 4
 
 // Kind is the reason why a character is not shown as it is.
 type Kind uint8
@@ -178,6 +183,12 @@ func Clip(s string, limit int) string {
 		return s
 	}
 	return Cut(s, limit) + "…"
+}
+
+// Pattern returns a function that compiles a regular expression at its first call. Most runs of a program need few of
+// its expressions, and compiling all of them takes more time than the rest of its start.
+func Pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
 // escapes matches the control sequences of ECMA-48: CSI, the strings (OSC, DCS, APC, …), and the short sequences.
