@@ -32,14 +32,7 @@ func (e *networkError) Unwrap() error {
 
 // readDocument reads a JSON document into v.
 func (w *web) readDocument(ctx context.Context, address string, v any) error {
-	if _, err := w.reach.check(address); err != nil {
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return err
-	}
-	status, body, err := w.send(req)
+	status, body, err := w.send(ctx, http.MethodGet, address, nil, nil)
 	switch {
 	case err != nil:
 		return err
@@ -56,16 +49,9 @@ const formType = "application/x-www-form-urlencoded"
 func (w *web) post(
 	ctx context.Context, address, contentType string, content []byte, header http.Header, secrets []string, v any,
 ) error {
-	if _, err := w.reach.check(address); err != nil {
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(content))
-	if err != nil {
-		return err
-	}
-	maps.Copy(req.Header, header)
-	req.Header.Set("Content-Type", contentType)
-	status, body, err := w.send(req)
+	all := http.Header{"Content-Type": {contentType}}
+	maps.Copy(all, header)
+	status, body, err := w.send(ctx, http.MethodPost, address, content, all)
 	if v == nil && errors.Is(err, errNoDocument) {
 		return nil // the content of the answer to a revocation is ignored (RFC 7009 section 2.2)
 	}
@@ -84,15 +70,22 @@ type web struct {
 	client *http.Client
 }
 
-// send sends a request and reads the whole answer.
-func (w *web) send(req *http.Request) (status int, body []byte, err error) {
+// send sends a request to an allowed address, and reads the whole answer.
+func (w *web) send(
+	ctx context.Context, method, address string, content []byte, header http.Header,
+) (status int, body []byte, err error) {
+	if _, err := w.reach.check(address); err != nil {
+		return 0, nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(content))
+	if err != nil {
+		return 0, nil, err
+	}
+	maps.Copy(req.Header, header)
 	req.Header.Set("Accept", "application/json")
 	res, err := w.client.Do(req)
 	if err != nil {
-		if urlErr, ok := errors.AsType[*url.Error](err); ok { // url.Error repeats the address
-			err = urlErr.Err
-		}
-		return 0, nil, &networkError{err}
+		return 0, nil, &networkError{withoutAddress(err)}
 	}
 	defer res.Body.Close()
 	body, err = io.ReadAll(io.LimitReader(res.Body, maxBody+1))
@@ -108,6 +101,14 @@ func (w *web) send(req *http.Request) (status int, body []byte, err error) {
 		return 0, nil, errNoDocument
 	}
 	return res.StatusCode, body, nil
+}
+
+// withoutAddress returns the reason of a failed request, because url.Error repeats the address.
+func withoutAddress(err error) error {
+	if urlErr, ok := errors.AsType[*url.Error](err); ok {
+		return urlErr.Err
+	}
+	return err
 }
 
 // decode reads a document into v. Its errors name the field that cannot be read. They never repeat a value, which may

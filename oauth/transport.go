@@ -234,11 +234,8 @@ func (c *Client) probe(ctx context.Context, resource string) (answer challenge, 
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	res, err := c.web(ctx, resource).client.Do(req)
-	if urlErr, ok := errors.AsType[*url.Error](err); ok { // url.Error repeats the address
-		err = urlErr.Err
-	}
 	if err != nil {
-		return challenge{}, 0, err
+		return challenge{}, 0, withoutAddress(err)
 	}
 	drain(res)
 	return parseChallenge(res.Header), res.StatusCode, nil

@@ -3,6 +3,8 @@ package toolbox
 import (
 	"context"
 	"encoding/json"
+
+	"github.com/indusagi/indus/internal/watch"
 )
 
 // Call is a request to run one tool once.
@@ -58,3 +60,14 @@ type Do func(context.Context, Call) (*Result, error)
 type UnknownTool struct{ Name string }
 
 func (e *UnknownTool) Error() string { return `no tool named "` + e.Name + `" is available` }
+
+// Watchers holds the watchers of a [Source]. Implementers use it for the method Watch. The zero
+// value is ready; do not copy it.
+type Watchers struct{ list watch.List }
+
+// Watch implements [Source.Watch].
+func (w *Watchers) Watch(changed func()) (stop func()) { return w.list.Watch(changed) }
+
+// Notify calls all watchers in the order in which they were added. Call it after the new snapshot
+// is available, with no lock held.
+func (w *Watchers) Notify() { w.list.Notify() }

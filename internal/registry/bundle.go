@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"path"
@@ -79,7 +78,7 @@ func (o Offer) Download(ctx context.Context, root string) (*Bundle, error) {
 	}
 	body, err := download(ctx, u)
 	if err != nil {
-		return nil, fmt.Errorf("bundle %s: %w", u.Host, cause(err))
+		return nil, fmt.Errorf("bundle %s: %w", u.Host, err)
 	}
 	if sum := sha256.Sum256(body); hex.EncodeToString(sum[:]) != p.SHA256 {
 		return nil, fmt.Errorf("bundle %s: the file has the hash %x, and the registry has %s", u.Host, sum, p.SHA256)
@@ -98,23 +97,7 @@ func download(ctx context.Context, u *url.URL) ([]byte, error) {
 		_, err := parseAddress(next.String(), first.Scheme == "http")
 		return err == nil
 	}, bundleTime)
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	response, err := client.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the server answers with HTTP %d", response.StatusCode)
-	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxBundle+1))
-	if err == nil && len(body) > maxBundle {
-		err = fmt.Errorf("the file is longer than %d MiB", maxBundle>>20)
-	}
-	return body, err
+	return fetch(ctx, client, u.String(), "*/*", maxBundle)
 }
 
 func openBundle(body []byte) (*Bundle, error) {

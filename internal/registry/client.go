@@ -215,33 +215,44 @@ func (c *Client) Entry(ctx context.Context, name, version string) (*Entry, error
 
 // get reads the JSON at a path.
 func (c *Client) get(ctx context.Context, path string, to any) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base.String()+path, http.NoBody)
+	body, err := fetch(ctx, c.http, c.base.String()+path, "application/json", maxAnswer)
+	if errors.Is(err, statusError(http.StatusNotFound)) {
+		err = ErrNoEntry
+	}
 	if err != nil {
 		return c.failure("%w", err)
-	}
-	r.Header.Set("Accept", "application/json")
-	response, err := c.http.Do(r)
-	if err != nil {
-		return c.failure("%w", cause(err))
-	}
-	defer response.Body.Close()
-	switch {
-	case response.StatusCode == http.StatusNotFound:
-		return c.failure("%w", ErrNoEntry)
-	case response.StatusCode != http.StatusOK:
-		return c.failure("it answers with HTTP %d", response.StatusCode)
-	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
-	switch {
-	case err != nil:
-		return c.failure("%w", cause(err))
-	case len(body) > maxAnswer:
-		return c.failure("its answer is longer than %d MiB", maxAnswer>>20)
 	}
 	if err := json.Unmarshal(body, to); err != nil {
 		return c.failure("its answer is no JSON of a registry: %w", err)
 	}
 	return nil
+}
+
+// statusError is the status of an answer without a document.
+type statusError int
+
+func (s statusError) Error() string { return fmt.Sprintf("it answers with HTTP %d", int(s)) }
+
+// fetch reads an answer of at most limit bytes. Its errors leave out the address.
+func fetch(ctx context.Context, client *http.Client, address, accepted string, limit int64) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Accept", accepted)
+	response, err := client.Do(r)
+	if err != nil {
+		return nil, cause(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, statusError(response.StatusCode)
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
+	if err == nil && int64(len(body)) > limit {
+		err = fmt.Errorf("its answer is longer than %d MiB", limit>>20)
+	}
+	return body, cause(err)
 }
 
 // failure returns an error about the registry.

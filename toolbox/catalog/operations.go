@@ -59,36 +59,33 @@ type Operation struct {
 // List holds the operations at one moment. It never changes.
 type List struct {
 	operations   []Operation
-	once         sync.Once // most lists are never searched
-	index        *rank.Index
+	index        func() *rank.Index // made by the first search, because most lists are never searched
 	placesByName func() map[string]int
 	validators   sync.Map // place → *validate.Validator, for operations already called
 }
 
 // NewList returns a List of operations. It takes ownership of the slice.
 func NewList(operations []Operation) *List {
-	return &List{operations: operations, placesByName: sync.OnceValue(func() map[string]int {
+	places := func() map[string]int {
 		places := make(map[string]int, len(operations))
-		for i, o := range operations {
-			if _, exists := places[o.Name]; !exists {
-				places[o.Name] = i
-			}
+		for i, o := range slices.Backward(operations) {
+			places[o.Name] = i
 		}
 		return places
-	})}
+	}
+	index := func() *rank.Index {
+		documents := make([]rank.Document, len(operations))
+		for i, o := range operations {
+			documents[i] = rank.Document{Name: o.Name, Text: o.Description + " " + parameterWords(o.Input)}
+		}
+		return rank.New(documents)
+	}
+	return &List{operations: operations, index: sync.OnceValue(index), placesByName: sync.OnceValue(places)}
 }
 
 // search returns the places of at most limit operations that match the query, the best first.
-func (l *List) search(query string, limit int, may func(int) bool) []int {
-	l.once.Do(func() {
-		documents := make([]rank.Document, len(l.operations))
-		for i, o := range l.operations {
-			documents[i] = rank.Document{Name: o.Name, Text: o.Description + " " + parameterWords(o.Input)}
-		}
-		l.index = rank.New(documents)
-	})
-	var places []int
-	for _, hit := range l.index.Search(query, limit, may) {
+func (l *List) search(query string, limit int, may func(int) bool) (places []int) {
+	for _, hit := range l.index().Search(query, limit, may) {
 		places = append(places, hit.Document)
 	}
 	return places
