@@ -3,6 +3,7 @@ package policy
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -50,14 +51,11 @@ func newChecker() (*checker, error) {
 	}
 	for uid, action := range r.Actions {
 		c.addNames(action.AppliesTo.Context)
-		hidden := resolved.RecordType{}
-		for name, attribute := range action.AppliesTo.Context {
-			hidden[name] = attribute
+		hidden := resolved.RecordType{
+			anyBool: {Type: resolved.BoolType{}}, anyLong: {Type: resolved.LongType{}}, anyString: {Type: resolved.StringType{}},
+			anySet: {Type: resolved.SetType{Element: resolved.StringType{}}},
 		}
-		hidden[anyBool] = resolved.Attribute{Type: resolved.BoolType{}}
-		hidden[anyLong] = resolved.Attribute{Type: resolved.LongType{}}
-		hidden[anyString] = resolved.Attribute{Type: resolved.StringType{}}
-		hidden[anySet] = resolved.Attribute{Type: resolved.SetType{Element: resolved.StringType{}}}
+		maps.Copy(hidden, action.AppliesTo.Context)
 		action.AppliesTo.Context = hidden
 		r.Actions[uid] = action
 	}

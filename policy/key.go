@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	maxVerdicts = 2000    // verdicts that a set keeps
-	maxKey      = 2 << 10 // the size of the longest key of a verdict, in bytes
+	maxResults = 5000    // results that a memory keeps
+	maxKey     = 2 << 10 // the size of the longest key of a verdict, in bytes
 )
 
 // ListKey returns a key of the attributes of r that decide the result of [Set.MayList], together with the version of
@@ -81,24 +81,24 @@ func flag(b bool) byte {
 	return '0'
 }
 
-// verdicts holds the verdicts about earlier requests. The zero value is ready.
-type verdicts struct {
+// memory holds earlier results by their keys. When it is full, it begins anew. The zero value is ready.
+type memory[T any] struct {
 	mu    sync.RWMutex
-	byKey map[string]Verdict
+	byKey map[string]T
 }
 
-func (v *verdicts) find(key []byte) (Verdict, bool) {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	verdict, ok := v.byKey[string(key)]
-	return verdict, ok
+func (m *memory[T]) find(key []byte) (result T, ok bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	result, ok = m.byKey[string(key)]
+	return result, ok
 }
 
-func (v *verdicts) store(key []byte, verdict Verdict) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.byKey == nil || len(v.byKey) >= maxVerdicts {
-		v.byKey = map[string]Verdict{}
+func (m *memory[T]) store(key []byte, result T) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.byKey == nil || len(m.byKey) >= maxResults {
+		m.byKey = map[string]T{}
 	}
-	v.byKey[string(key)] = verdict
+	m.byKey[string(key)] = result
 }

@@ -54,7 +54,7 @@ func operandsOf(n ast.IsNode) (operands ast.BinaryNode) {
 // negation returns the condition that a condition is false.
 func negation(n ast.IsNode) ast.IsNode { return ast.NodeTypeNot{UnaryNode: ast.UnaryNode{Arg: n}} }
 
-// bodyOf returns what a when or an unless requires.
+// bodyOf returns the condition that must be true for a when or an unless.
 func bodyOf(c ast.ConditionType) ast.IsNode {
 	if c.Condition == ast.ConditionUnless {
 		return negation(c.Body)

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"iter"
-	"strings"
 
 	"github.com/cedar-policy/cedar-go"
 	"github.com/cedar-policy/cedar-go/types"
@@ -10,10 +9,8 @@ import (
 	"github.com/cedar-policy/cedar-go/x/exp/eval"
 )
 
-const (
-	maxTrials     = 4096   // arguments that are tried for a combination of conditions
-	maxRemembered = 10_000 // results that a set keeps
-)
+// maxTrials bounds the arguments that are tried for a combination of conditions.
+const maxTrials = 4096
 
 // possible decides which rules can apply while the arguments, or the URI of a template, are unknown. It marks the
 // permits that can apply, unless all forbids together deny each of them. Then it marks these forbids.
@@ -81,28 +78,23 @@ type residue struct {
 	incomplete       bool // not all conditions are known
 }
 
-func (o *residue) key() string {
-	var b strings.Builder
+func (o *residue) key() (key []byte) {
 	for _, n := range o.permits {
-		b.WriteString("permit ")
-		b.WriteString(source(n))
+		key = append(append(key, "permit "...), source(n)...)
 	}
 	for _, n := range o.forbids {
-		b.WriteString("forbid ")
-		b.WriteString(source(n))
+		key = append(append(key, "forbid "...), source(n)...)
 	}
-	return b.String()
+	return key
 }
 
 // canAllow reports whether some arguments satisfy a permit and no forbid. If it cannot find out, it returns true.
 func (s *Set) canAllow(o *residue) bool {
 	key := o.key()
-	if known, ok := s.satisfiable.Load(key); ok {
-		return known.(bool)
-	}
-	result := o.search()
-	if s.remembered.Add(1) <= maxRemembered {
-		s.satisfiable.Store(key, result)
+	result, ok := s.satisfiable.find(key)
+	if !ok {
+		result = o.search()
+		s.satisfiable.store(key, result)
 	}
 	return result
 }

@@ -25,22 +25,20 @@ func (r *reducer) reduce(n ast.IsNode) ast.IsNode {
 		return ast.NodeValue{Value: v}
 	}
 	switch v := n.(type) {
-	case ast.NodeTypeAnd:
-		left := r.reduce(v.Left)
-		if b, ok := booleanOf(left); ok && bool(b) {
-			return r.condition(v.Right)
+	case ast.NodeTypeAnd, ast.NodeTypeOr:
+		_, isOr := n.(ast.NodeTypeOr)
+		operands := operandsOf(n)
+		left := r.reduce(operands.Left)
+		if b, ok := booleanOf(left); ok && bool(b) != isOr {
+			return r.condition(operands.Right)
 		} else if ok || isError(left) {
 			return left
 		}
-		return ast.NodeTypeAnd{BinaryNode: ast.BinaryNode{Left: left, Right: r.reduce(v.Right)}}
-	case ast.NodeTypeOr:
-		left := r.reduce(v.Left)
-		if b, ok := booleanOf(left); ok && !bool(b) {
-			return r.condition(v.Right)
-		} else if ok || isError(left) {
-			return left
+		operands = ast.BinaryNode{Left: left, Right: r.reduce(operands.Right)}
+		if isOr {
+			return ast.NodeTypeOr{BinaryNode: operands}
 		}
-		return ast.NodeTypeOr{BinaryNode: ast.BinaryNode{Left: left, Right: r.reduce(v.Right)}}
+		return ast.NodeTypeAnd{BinaryNode: operands}
 	case ast.NodeTypeIfThenElse:
 		test := r.reduce(v.If)
 		if b, ok := booleanOf(test); ok && bool(b) {

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/cedar-policy/cedar-go"
@@ -35,9 +33,8 @@ type Set struct {
 	files    []string
 	hides    []*rule // the forbids of the action list that can differ from the forbids of other actions
 
-	satisfiable sync.Map // results of possible, by the residual conditions
-	remembered  atomic.Int64
-	decided     verdicts
+	satisfiable memory[bool] // results of canAllow, by the reduced conditions
+	decided     memory[Verdict]
 }
 
 // rules are the rules of one action.

@@ -80,12 +80,15 @@ func (m *mentions) add(n ast.IsNode) {
 		m.uses = append(m.uses, u)
 		return
 	}
-	descend := func(ast.IsNode) bool { return true }
 	switch v := n.(type) {
 	case ast.NodeTypeAccess:
-		descend = m.attribute(v.Arg, string(v.Value))
+		if m.attribute(v.Arg, string(v.Value)) {
+			return
+		}
 	case ast.NodeTypeHas:
-		descend = m.attribute(v.Arg, string(v.Value))
+		if m.attribute(v.Arg, string(v.Value)) {
+			return
+		}
 	case ast.NodeTypeIn:
 		if m.membership(v.Left, v.Right) {
 			return
@@ -107,31 +110,27 @@ func (m *mentions) add(n ast.IsNode) {
 		m.whole(string(v.Name))
 	}
 	mapChildren(n, func(child ast.IsNode) ast.IsNode {
-		if descend(child) {
-			m.add(child)
-		}
+		m.add(child)
 		return child
 	})
 }
 
-// attribute adds the attribute of a variable. It returns a function that reports whether a child has more mentions.
-func (m *mentions) attribute(of ast.IsNode, name string) func(ast.IsNode) bool {
-	known := func(ast.IsNode) bool { return false }
+// attribute adds the attribute of a variable. It returns false for another expression, which may have mentions.
+func (m *mentions) attribute(of ast.IsNode, name string) bool {
 	switch variable(of) {
 	case "principal":
 		m.userName = true
-		return known
 	case "context":
 		if name != "args" {
 			m.context[name] = true
 		}
-		return known
 	case "resource":
 		m.item = true
 		m.uri = m.uri || slices.Contains(uriParts, name)
-		return known
+	default:
+		return false
 	}
-	return func(ast.IsNode) bool { return true }
+	return true
 }
 
 // membership adds a test of the principal or the resource against literal entities.

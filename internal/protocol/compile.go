@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -130,14 +131,12 @@ func (c *compiler) keyword(s map[string]any, key string, v any) string {
 	case key == "$ref":
 		return c.reference(id)
 	}
-	patterns := []string{}
-	if key == "pattern" {
-		patterns = append(patterns, id)
-	}
-	if named, ok := v.(map[string]any); ok && key == "patternProperties" {
-		for name := range named {
-			patterns = append(patterns, name)
-		}
+	var patterns []string
+	switch named, _ := v.(map[string]any); key {
+	case "pattern":
+		patterns = []string{id}
+	case "patternProperties":
+		patterns = slices.Collect(maps.Keys(named))
 	}
 	for _, p := range patterns {
 		if !ecmaPattern(p) {
