@@ -58,7 +58,7 @@ var roomBudget = map[string]int{
 	"identity":  1850,
 	"internal":  13290,
 	"interop":   12560,
-	"ledger":    4910,
+	"ledger":    4950,
 	"mcpconfig": 11050,
 	"oauth":     4380,
 	"operation": 2700,

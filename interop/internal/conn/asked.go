@@ -84,15 +84,7 @@ func (s *session) Unasked(ctx context.Context) {
 // deliverBefore delivers the notifications that arrived before a question. They are the notifications of the question's
 // call, or of all calls if it names none.
 func (s *session) deliverBefore(of uint64) {
-	s.table.Lock()
-	var calls []*pending
-	for _, p := range s.pending {
-		if of == 0 || p.request.Of == of {
-			calls = append(calls, p)
-		}
-	}
-	s.table.Unlock()
-	for _, p := range calls {
+	for _, p := range s.calls(func(p *pending) bool { return of == 0 || p.request.Of == of }) {
 		p.deliver()
 	}
 }

@@ -29,12 +29,8 @@ func (d *httpDial) fail(err error) error {
 // HTTP.
 func stepRank(s httpStep) int {
 	rank := map[string]int{protocol.MethodInitialize: 2, protocol.MethodDiscover: 1}[s.name]
-	var he *HTTPError
-	var v *VersionError
-	if errors.As(s.err, &he) && (he.Status == http.StatusUnauthorized || he.Status == http.StatusForbidden) {
-		rank += 4
-	}
-	if errors.As(s.err, &v) {
+	status := statusOf(s.err)
+	if status == http.StatusUnauthorized || status == http.StatusForbidden || errors.As(s.err, new(*VersionError)) {
 		rank += 4
 	}
 	return rank

@@ -99,6 +99,14 @@ func (e *HTTPError) Error() string {
 	return s
 }
 
+// statusOf returns the status of the HTTPError in an error's chain, or 0 if there is none.
+func statusOf(err error) int {
+	if he, ok := errors.AsType[*HTTPError](err); ok {
+		return he.Status
+	}
+	return 0
+}
+
 // AnsweredError is a server's own JSON-RPC error with an HTTP status of failure.
 type AnsweredError struct {
 	RPC  *protocol.RPCError
@@ -155,8 +163,7 @@ func (e *networkError) Unwrap() error { return e.err }
 
 // newNetworkError unwraps the error of net/http, which shows the whole URL.
 func newNetworkError(method string, u *url.URL, err error) error {
-	var ue *url.Error
-	if errors.As(err, &ue) {
+	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
 	}
 	return &networkError{method, u, err}

@@ -10,12 +10,6 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// initializeParams returns the params of a legacy initialize.
-func initializeParams(o Options, version string) json.RawMessage {
-	return wire.Object{}.Text("protocolVersion", version).Raw("capabilities", capabilitiesOrEmpty(o.Capabilities)).
-		Raw("clientInfo", protocol.EncodeInfo(o.Info)).JSON()
-}
-
 // capabilitiesOrEmpty returns the client's capabilities, or an empty object.
 func capabilitiesOrEmpty(capabilities json.RawMessage) json.RawMessage {
 	if capabilities == nil {
@@ -40,7 +34,9 @@ func discoverRequest(o Options) Request {
 
 // initializeRequest returns the request that begins a legacy session.
 func initializeRequest(o Options, version string) Request {
-	return Request{Method: protocol.MethodInitialize, Params: initializeParams(o, version), quiet: true}
+	params := wire.Object{}.Text("protocolVersion", version).Raw("capabilities", capabilitiesOrEmpty(o.Capabilities)).
+		Raw("clientInfo", protocol.EncodeInfo(o.Info)).JSON()
+	return Request{Method: protocol.MethodInitialize, Params: params, quiet: true}
 }
 
 // initialize begins a legacy session with one of the supported versions.
@@ -60,25 +56,29 @@ func (s *session) initialize(ctx context.Context, version string) (Handshake, er
 // offeredVersion returns the legacy version that a server names when it refuses one. It returns "" if there is no other
 // to try.
 func offeredVersion(err error, version string) string {
-	var rpc *protocol.RPCError
-	if !errors.As(err, &rpc) {
+	rpc, ok := errors.AsType[*protocol.RPCError](err)
+	if !ok {
 		return ""
 	}
-	supported, _ := wire.Lookup(rpc.Data, "supported")
-	if other := (&VersionError{stringItems(supported)}).legacy(); other != version {
+	if other := supportedBy(rpc).legacy(); other != version {
 		return other
 	}
 	return ""
 }
 
-// unsupportedVersion returns a VersionError for the server's error -32022 (2026-07-28, basic/versioning). For other
-// errors it returns nil.
-func unsupportedVersion(err *protocol.RPCError) *VersionError {
-	if err == nil || err.Code != protocol.CodeUnsupportedVersion {
-		return nil
-	}
+// supportedBy returns the versions that a server names in an error.
+func supportedBy(err *protocol.RPCError) *VersionError {
 	supported, _ := wire.Lookup(err.Data, "supported")
 	return &VersionError{stringItems(supported)}
+}
+
+// unsupportedVersion returns a VersionError for the server's error -32022 (2026-07-28, basic/versioning). For other
+// errors it returns nil.
+func unsupportedVersion(err error) *VersionError {
+	if rpc, ok := errors.AsType[*protocol.RPCError](err); ok && rpc.Code == protocol.CodeUnsupportedVersion {
+		return supportedBy(rpc)
+	}
+	return nil
 }
 
 // parseInitialize reads the result of a legacy initialize. Its error is a [*ProtocolError]. If only the version is

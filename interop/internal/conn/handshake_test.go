@@ -60,7 +60,7 @@ func TestParseDiscover(t *testing.T) {
 
 func TestOurSideOfTheHandshake(t *testing.T) {
 	info := protocol.Info{Name: `a"b`, Version: "1"}
-	if got := string(initializeParams(Options{Info: info}, protocol.VersionLegacy)); got != `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a\"b","version":"1"}}` {
+	if got := string(initializeRequest(Options{Info: info}, protocol.VersionLegacy).Params); got != `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"a\"b","version":"1"}}` {
 		t.Error(got)
 	}
 	if got := string(discoverRequest(Options{Info: info}).Params); got != `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a\"b","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}` {

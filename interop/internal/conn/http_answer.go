@@ -178,9 +178,9 @@ func (s *httpServer) readAnswer(
 	if err == nil {
 		result, err = s.response(r, id)
 	}
-	var cut *CutError
-	var rpc *protocol.RPCError
-	if errors.As(err, &cut) || ctx.Err() != nil && err != nil && !errors.As(err, &rpc) {
+	_, isCut := errors.AsType[*CutError](err)
+	_, answered := errors.AsType[*protocol.RPCError](err)
+	if isCut || ctx.Err() != nil && err != nil && !answered {
 		err = contextErrorOr(ctx, l, err)
 	}
 	return result, err

@@ -145,11 +145,8 @@ func (d *httpDial) tryDiscover(ctx context.Context, c *session) (Handshake, erro
 	if context.Cause(ctx) == error(silence) {
 		d.silent, err = true, silence
 	}
-	var rpc *protocol.RPCError
-	if errors.As(err, &rpc) {
-		if v := unsupportedVersion(rpc); v != nil {
-			return Handshake{}, v
-		}
+	if v := unsupportedVersion(err); v != nil {
+		return Handshake{}, v
 	}
 	return Handshake{}, err
 }
@@ -171,28 +168,24 @@ func (d *httpDial) initialize(ctx context.Context, version string) (Conn, Handsh
 // refused (2026-07-28, basic/transports/streamable-http, "Backward Compatibility"). A 403 is not final, because some
 // gates allow only the methods that they know.
 func isFinal(err error) bool {
-	var ne *networkError
-	var he *HTTPError
-	var rpc *protocol.RPCError
-	switch {
-	case errors.As(err, &rpc):
+	if rpc, ok := errors.AsType[*protocol.RPCError](err); ok {
 		return rpc.Code == protocol.CodeHeaderMismatch || rpc.Code == protocol.CodeMissingCapability
-	case errors.As(err, &he):
-		return he.Status/100 == 3 || he.Status == http.StatusUnauthorized ||
-			he.Status == http.StatusProxyAuthRequired || he.Status == http.StatusTooManyRequests
-	case errors.As(err, &ne): // a server that closed the connection may only have disliked this request
-		return !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET)
 	}
-	return false
+	switch status := statusOf(err); status {
+	case 0: // a server that closed the connection may only have disliked this request
+		return errors.As(err, new(*networkError)) &&
+			!errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, syscall.ECONNRESET)
+	case http.StatusUnauthorized, http.StatusProxyAuthRequired, http.StatusTooManyRequests:
+		return true
+	default:
+		return status/100 == 3
+	}
 }
 
 // maybeSSE reports whether a server that gave this answer to initialize may speak HTTP+SSE. Such a server accepts no
 // POST at this URL.
 func maybeSSE(err error) bool {
-	var he *HTTPError
-	if !errors.As(err, &he) {
-		return false
-	}
-	return he.Status != http.StatusForbidden && he.Status != http.StatusRequestTimeout && he.Status/100 == 4 ||
-		he.Status == http.StatusNotImplemented || he.Status/100 == 2
+	status := statusOf(err)
+	return status != http.StatusForbidden && status != http.StatusRequestTimeout && status/100 == 4 ||
+		status == http.StatusNotImplemented || status/100 == 2
 }

@@ -86,19 +86,13 @@ func paramText(value json.RawMessage, path []string) (text string, ok bool) {
 // endIfFatal ends the connection if an error means that the next call must fail too. There is no server, no MCP server
 // at the URL, or the server no longer supports the version. The next dial finds out its version again.
 func (c *modern) endIfFatal(err error) error {
-	var he *HTTPError
-	var rpc *protocol.RPCError
-	switch {
-	case err == nil:
-	case errors.As(err, &rpc):
-		if rpc.Code == protocol.CodeUnsupportedVersion {
-			return c.s.rejectCall(err)
-		}
-	case errors.As(err, &he):
-		if he.Status == http.StatusNotFound || he.Status == http.StatusMethodNotAllowed {
-			return c.s.rejectCall(err)
-		}
-	case errors.Is(err, syscall.ECONNREFUSED):
+	rpc, answered := errors.AsType[*protocol.RPCError](err)
+	fatal := answered && rpc.Code == protocol.CodeUnsupportedVersion
+	if !answered {
+		status := statusOf(err)
+		fatal = status == http.StatusNotFound || status == http.StatusMethodNotAllowed || errors.Is(err, syscall.ECONNREFUSED)
+	}
+	if fatal {
 		return c.s.rejectCall(err)
 	}
 	return err

@@ -13,6 +13,7 @@ import (
 // pending is a call that waits for its answer. It keeps the messages of the call until the goroutine of the call takes
 // them. So the reading of a stream never waits for a slow Receiver.
 type pending struct {
+	id      int64
 	ctx     context.Context
 	request *Request
 	signal  chan struct{} // one slot: a message or the result waits
@@ -27,8 +28,8 @@ type pending struct {
 	returned   bool       // Receive is not called any more
 }
 
-func newPending(ctx context.Context, r *Request) *pending {
-	return &pending{ctx: ctx, request: r, signal: make(chan struct{}, 1)}
+func newPending(ctx context.Context, id int64, r *Request) *pending {
+	return &pending{id: id, ctx: ctx, request: r, signal: make(chan struct{}, 1)}
 }
 
 // add keeps a notification for [pending.take]. It returns false if the call has its answer already.

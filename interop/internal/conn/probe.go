@@ -69,8 +69,7 @@ type opening struct {
 
 // final reports an outcome after which no other request is tried.
 func (o *opening) final() bool {
-	var lost *LostError
-	return o.err == nil || o.era == "" || errors.As(o.err, &lost) ||
+	return o.err == nil || o.era == "" || errors.As(o.err, new(*LostError)) ||
 		errors.Is(o.err, context.Canceled) || errors.Is(o.err, context.DeadlineExceeded)
 }
 
@@ -143,13 +142,11 @@ func (s *session) open(ctx context.Context, era protocol.Era) (Handshake, error)
 // probeError returns the error to show if both requests failed. If a modern server names its versions, it is the error
 // of the first request.
 func probeError(discover, initialize error) error {
-	var version *VersionError
-	var rpc *protocol.RPCError
-	switch {
-	case errors.As(discover, &version):
+	if errors.As(discover, new(*VersionError)) {
 		return discover
-	case errors.As(discover, &rpc) && rpc.Code == protocol.CodeUnsupportedVersion:
-		return fmt.Errorf("%w: %w", unsupportedVersion(rpc), discover)
+	}
+	if version := unsupportedVersion(discover); version != nil {
+		return fmt.Errorf("%w: %w", version, discover)
 	}
 	return initialize
 }
@@ -158,17 +155,14 @@ func probeError(discover, initialize error) error {
 // refused the initialize that followed, for a reason other than its version. Some servers treat any first message as
 // the beginning of a session.
 func mayRetryLegacy(err error) bool {
-	var lost *LostError
-	var version *VersionError
-	var rpc *protocol.RPCError
-	var bad *ProtocolError
+	rpc, answered := errors.AsType[*protocol.RPCError](err)
 	switch {
-	case errors.As(err, &lost):
+	case errors.As(err, new(*LostError)):
 		return true
-	case errors.As(err, &version):
+	case errors.As(err, new(*VersionError)):
 		return false
-	case errors.As(err, &rpc):
+	case answered:
 		return rpc.Code != protocol.CodeMethodNotFound && rpc.Code != protocol.CodeUnsupportedVersion
 	}
-	return errors.As(err, &bad)
+	return errors.As(err, new(*ProtocolError))
 }

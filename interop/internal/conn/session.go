@@ -98,10 +98,10 @@ func (s *session) Call(ctx context.Context, r Request) (json.RawMessage, error) 
 	if err := s.alive(); err != nil {
 		return nil, err
 	}
-	id, p, before := s.nextID.Add(1), newPending(ctx, &r), s.unmatched.total()
-	s.register(id, p)
-	defer s.unregister(id, p)
-	e := wire.Envelope{ID: strconv.AppendInt(nil, id, 10), Method: wire.Quote(r.Method), Params: r.Params}
+	p, before := newPending(ctx, s.nextID.Add(1), &r), s.unmatched.total()
+	s.register(p)
+	defer s.unregister(p)
+	e := wire.Envelope{ID: strconv.AppendInt(nil, p.id, 10), Method: wire.Quote(r.Method), Params: r.Params}
 	err := s.carrier.send(ctx, e, p)
 	if _, lost, done := p.outcome(); err != nil && done && lost != nil {
 		err = lost
@@ -134,7 +134,7 @@ func (s *session) Call(ctx context.Context, r Request) (json.RawMessage, error) 
 		s.transport.spawn(func(life context.Context) {
 			life, cancel := context.WithTimeout(life, noteTimeout)
 			defer cancel()
-			_ = s.cancelCall(life, id, context.Cause(ctx))
+			_ = s.cancelCall(life, p.id, context.Cause(ctx))
 		})
 	}
 	return nil, s.lateError(ctx, before)
@@ -165,7 +165,8 @@ func (s *session) cancelCall(ctx context.Context, id int64, reason error) error 
 // the transport.
 func (s *session) Close() {
 	s.closing.Do(func() {
-		alive, ids := s.Err() == nil, s.inFlight()
+		alive := s.Err() == nil
+		calls := s.calls(func(p *pending) bool { return !p.request.quiet })
 		s.die(errClosed)
 		if alive { // otherwise the calls have ended already
 			s.failCalls(errClosed)
@@ -174,7 +175,7 @@ func (s *session) Close() {
 		s.transport.die(errClosed)
 		if alive {
 			ctx, cancel := context.WithTimeout(s.transport.ctx, s.leaveWait)
-			s.cancelAll(ctx, ids)
+			s.cancelAll(ctx, calls)
 			s.transport.wait(ctx)
 			s.carrier.leave(ctx)
 			cancel()
@@ -188,83 +189,66 @@ func (s *session) Close() {
 
 // failCalls ends the calls in flight. The server's replies to their cancellation are not their answers.
 func (s *session) failCalls(cause error) {
-	s.table.Lock()
-	defer s.table.Unlock()
-	for _, p := range s.pending {
+	for _, p := range s.calls(func(*pending) bool { return true }) {
 		p.finish(nil, &LostError{cause})
 	}
 }
 
-func (s *session) cancelAll(ctx context.Context, ids []int64) {
+func (s *session) cancelAll(ctx context.Context, calls []*pending) {
 	var sending sync.WaitGroup
 	defer sending.Wait()
 	slots := make(chan struct{}, cancelsAtOnce)
-	for _, id := range ids {
+	for _, p := range calls {
 		slots <- struct{}{}
 		sending.Go(func() {
 			defer func() { <-slots }()
-			_ = s.cancelCall(ctx, id, errClosed)
+			_ = s.cancelCall(ctx, p.id, errClosed)
 		})
 	}
 }
 
-// inFlight returns the ids of the calls that must be cancelled at the server when they end.
-func (s *session) inFlight() []int64 {
+// calls returns the calls in flight for which match returns true.
+func (s *session) calls(match func(*pending) bool) (matching []*pending) {
 	s.table.Lock()
 	defer s.table.Unlock()
-	var ids []int64
-	for id, p := range s.pending {
-		if !p.request.quiet {
-			ids = append(ids, id)
+	for _, p := range s.pending {
+		if match(p) {
+			matching = append(matching, p)
 		}
 	}
-	return ids
+	return matching
 }
 
 // waitingCalls returns the calls that wait for an answer. Subscriptions are left out, because they wait only for their
 // end.
-func (s *session) waitingCalls() (calls []*pending) {
-	s.table.Lock()
-	defer s.table.Unlock()
-	for _, p := range s.pending {
-		if !p.request.quiet && p.request.Method != protocol.MethodListen {
-			calls = append(calls, p)
-		}
-	}
-	return calls
+func (s *session) waitingCalls() []*pending {
+	return s.calls(func(p *pending) bool { return !p.request.quiet && p.request.Method != protocol.MethodListen })
 }
 
-func (s *session) register(id int64, p *pending) {
+func (s *session) register(p *pending) {
 	s.table.Lock()
 	defer s.table.Unlock()
-	s.pending[id] = p
+	s.pending[p.id] = p
 	if p.request.Token != 0 {
 		s.tokens[p.request.Token] = p
 	}
 }
 
-func (s *session) unregister(id int64, p *pending) {
+func (s *session) unregister(p *pending) {
 	p.endDelivery()
 	s.table.Lock()
 	defer s.table.Unlock()
-	delete(s.pending, id)
+	delete(s.pending, p.id)
 	delete(s.tokens, p.request.Token)
 }
 
 // onlyCall returns the call that waits for an answer if there is exactly one, or nil. Subscriptions do not count.
-func (s *session) onlyCall() (call *pending) {
-	s.table.Lock()
-	defer s.table.Unlock()
-	for _, p := range s.pending {
-		switch {
-		case p.request.Method == protocol.MethodListen:
-		case call != nil:
-			return nil
-		default:
-			call = p
-		}
+func (s *session) onlyCall() *pending {
+	calls := s.calls(func(p *pending) bool { return p.request.Method != protocol.MethodListen })
+	if len(calls) != 1 {
+		return nil
 	}
-	return call
+	return calls[0]
 }
 
 // lookupCall returns the call with a request id or a progress token, or nil. Like most clients, it also accepts a
@@ -284,12 +268,8 @@ func (s *session) lookupCall(from map[int64]*pending, raw json.RawMessage) *pend
 
 // callByOf returns the call with Request.Of equal to of. If there is none or of is 0, it returns nil.
 func (s *session) callByOf(of uint64) *pending {
-	s.table.Lock()
-	defer s.table.Unlock()
-	for _, p := range s.pending {
-		if of != 0 && p.request.Of == of {
-			return p
-		}
+	if calls := s.calls(func(p *pending) bool { return of != 0 && p.request.Of == of }); len(calls) > 0 {
+		return calls[0]
 	}
 	return nil
 }

@@ -144,16 +144,9 @@ func (c *streamable) readStanding(s *eventStream, r *httpReply) {
 // isTemporary reports whether a failed reconnect may succeed the next time. There was no answer, or the server or an
 // intermediary is overloaded or starting.
 func isTemporary(err error) bool {
-	var ne *networkError
-	var he *HTTPError
-	switch {
-	case errors.As(err, &ne):
-		return true
-	case errors.As(err, &he):
-		return he.Status >= 500 && he.Status != http.StatusNotImplemented ||
-			he.Status == http.StatusTooManyRequests || he.Status == http.StatusConflict
-	}
-	return false
+	status := statusOf(err)
+	return errors.As(err, new(*networkError)) || status >= 500 && status != http.StatusNotImplemented ||
+		status == http.StatusTooManyRequests || status == http.StatusConflict
 }
 
 // pause waits for d. It returns an error if ctx or the connection ends.

@@ -178,8 +178,8 @@ type ExitError struct {
 
 // signalled reports whether a process was ended by a signal.
 func signalled(status error) bool {
-	var e *exec.ExitError
-	return errors.As(status, &e) && e.ExitCode() < 0
+	e, ok := errors.AsType[*exec.ExitError](status)
+	return ok && e.ExitCode() < 0
 }
 
 // errStdinClosed is the error of a server that continued without its stdin.

@@ -178,8 +178,8 @@ func (c *stream) refuse(bad *wire.BadFrame) {
 			p.finish(nil, &ProtocolError{"a broken answer", bad.Err})
 		}
 	}
-	var long *wire.TooLong
-	if errors.As(bad, &long) && bad.ID == nil && bytes.HasPrefix(long.Prefix, []byte("{")) {
+	long, ok := errors.AsType[*wire.TooLong](bad)
+	if ok && bad.ID == nil && bytes.HasPrefix(long.Prefix, []byte("{")) {
 		c.unknownAnswer(long)
 	}
 }

@@ -119,8 +119,7 @@ func (c *streamable) close() { c.server.close() }
 // run, unless its answer had begun. A 400 that is only assumed to mean the end of a session may come from a tool.
 func (c *streamable) endIfFatal(err error) error {
 	var he *HTTPError
-	var cut *CutError
-	begun := errors.As(err, &cut)
+	_, begun := errors.AsType[*CutError](err)
 	switch {
 	case err == nil:
 		return nil
