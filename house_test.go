@@ -54,7 +54,7 @@ var roomBudget = map[string]int{
 	"cmd":       33800,
 	"examples":  300,
 	"gateway":   7540,
-	"host":      7600,
+	"host":      7530,
 	"identity":  1850,
 	"internal":  13290,
 	"interop":   12560,

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -153,9 +154,7 @@ func (h *Host) refuseCaller(w http.ResponseWriter, err error) *refusal {
 	case errors.As(err, &he):
 		status, header, body = he.Status, he.Header, he.Body
 	}
-	for k, v := range header {
-		w.Header()[k] = v
-	}
+	maps.Copy(w.Header(), header)
 	if status < 400 || status > 599 {
 		status = http.StatusUnauthorized
 	}

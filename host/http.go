@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"net/http"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/replica"
@@ -193,9 +195,15 @@ func (h *Host) acquireSession(id string, caller toolbox.Principal, sse bool) (*h
 	if s != nil {
 		h.sessions.release(s)
 	}
-	h.opts.Logger.Debug("a session is not here", "caller", caller, "reason", foreignSession(&h.opts, id, caller))
+	_, reason := h.opts.Keys.Open(id, sealed.Want{Kind: sealed.Session, Principal: string(caller)})
+	if reason == nil {
+		reason = errSessionGone
+	}
+	h.opts.Logger.Debug("a session is not here", "caller", caller, "reason", reason)
 	return nil, refuse(http.StatusNotFound, errNoSession)
 }
+
+var errSessionGone = errors.New("it has ended, or belongs to another path")
 
 // errNoSession is the text of a refusal after which clients begin a new session.
 const errNoSession = "session not found"
@@ -269,7 +277,8 @@ func (h *Host) postModern(w http.ResponseWriter, r *http.Request, m *postedMessa
 		}
 		stream, stop := h.reauthenticate(r, m.from.caller)
 		defer stop()
-		defer h.sessions.addListen()()
+		h.sessions.streams.Add(1)
+		defer h.sessions.streams.Add(-1)
 		r = stream
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())

@@ -161,7 +161,7 @@ func (t *toolsBackend) publish(d *toolbox.Descriptor) ([]byte, error) {
 		return nil, errors.New("its input schema is not valid JSON in UTF-8")
 	}
 	if !isMCP(d.Wire) {
-		return appendLocal(nil, d, schema), nil
+		return encodeLocal(d, schema), nil
 	}
 	if !wire.Valid(d.Wire.JSON) || !utf8.Valid(d.Wire.JSON) {
 		return nil, errors.New("it is not valid JSON in UTF-8")
@@ -173,24 +173,14 @@ func (t *toolsBackend) publish(d *toolbox.Descriptor) ([]byte, error) {
 	return wire.Rewrite(d.Wire.JSON, edits...)
 }
 
-// appendLocal appends the tool object of a tool that belongs to no server.
-func appendLocal(b []byte, d *toolbox.Descriptor, schema json.RawMessage) []byte {
-	b = append(append(b, `{"name":`...), wire.Quote(d.Name)...)
-	if d.Title != "" {
-		b = append(append(b, `,"title":`...), wire.Quote(d.Title)...)
-	}
-	if d.Description != "" {
-		b = append(append(b, `,"description":`...), wire.Quote(d.Description)...)
-	}
-	b = append(append(b, `,"inputSchema":`...), schema...)
-	if d.Output != nil {
-		b = append(append(b, `,"outputSchema":`...), d.Output...)
-	}
+// encodeLocal returns the tool object of a tool that belongs to no server.
+func encodeLocal(d *toolbox.Descriptor, schema json.RawMessage) []byte {
+	var hints []byte
 	if d.Annotations != nil {
-		hints, _ := json.Marshal(d.Annotations) // booleans can always be encoded
-		b = append(append(b, `,"annotations":`...), hints...)
+		hints, _ = json.Marshal(d.Annotations) // booleans can always be encoded
 	}
-	return append(b, '}')
+	return wire.Object{}.Raw("name", wire.Quote(d.Name)).Text("title", d.Title).Text("description", d.Description).
+		Raw("inputSchema", schema).Raw("outputSchema", d.Output).Raw("annotations", hints).JSON()
 }
 
 // isMCP reports whether a wire is in MCP's own grammar.

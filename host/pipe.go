@@ -64,7 +64,8 @@ func (h *Host) servePipe(ctx context.Context, w hostWire, transport string, list
 		host: h, wire: w, out: newOutlet(w.write), session: newFrontSession(h.front), ctx: context.WithoutCancel(ctx),
 		slots: make(chan struct{}, h.opts.MaxInFlight), listens: make(chan struct{}, maxListens),
 	}
-	defer h.sessions.addPipe()()
+	h.sessions.pipes.Add(1)
+	defer h.sessions.pipes.Add(-1)
 	p.session.listWait, p.session.transport = listWait, transport
 	// Otherwise waiting requests could use all slots, and reading would stop.
 	p.session.maxQuestions = min(maxQuestions, h.opts.MaxInFlight-1)

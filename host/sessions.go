@@ -8,11 +8,15 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/netip"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
@@ -163,10 +167,7 @@ func (s *frontSession) end(cause error) {
 		return
 	}
 	s.endCause = cause
-	calls := make([]*inFlight, 0, len(s.calls))
-	for _, call := range s.calls {
-		calls = append(calls, call)
-	}
+	calls := slices.Collect(maps.Values(s.calls))
 	s.mu.Unlock()
 	s.front.unsubscribe(s.notes)
 	s.refuseQuestions(cause)
@@ -263,24 +264,25 @@ type hostSession struct {
 // hostSessions is the table of legacy sessions over HTTP. The session that was busy longest ago is first. Hosts that
 // stand beside one another share one table.
 type hostSessions struct {
-	newID        func(toolbox.Principal) string
+	keys         *Keys
 	replay       *Replay
 	idle         time.Duration // 0: sessions do not expire
 	maxTotal     int           // below 0: no bound
 	maxPerClient int           // of one client; below 0: no bound
 
-	mu      sync.Mutex
-	pipes   int // connections that are no HTTP
-	streams int // open streams, of sessions and of subscriptions/listen
-	byID    map[string]*hostSession
-	counts  map[client]int
-	order   *list.List
-	sweep   *time.Timer // nil: not set
+	pipes   atomic.Int64 // connections that are no HTTP
+	streams atomic.Int64 // open streams, of sessions and of subscriptions/listen
+
+	mu     sync.Mutex
+	byID   map[string]*hostSession
+	counts map[client]int
+	order  *list.List
+	sweep  *time.Timer // nil: not set
 }
 
 func newHostSessions(o *Options) *hostSessions {
 	return &hostSessions{
-		newID: newSessionID(o), replay: o.Replay, idle: o.SessionIdle,
+		keys: o.Keys, replay: o.Replay, idle: o.SessionIdle,
 		maxTotal: o.MaxSessions, maxPerClient: o.MaxClientSessions,
 		byID: map[string]*hostSession{}, counts: map[client]int{}, order: list.New(),
 	}
@@ -306,9 +308,11 @@ func clientOf(caller toolbox.Principal, remote string) client {
 // own bound, it is the client's stalest session. At the bound of all, it is the stalest one of the client with the most
 // sessions. So a client that opens many cannot evict sessions of others. It returns nil if there is no room.
 func (t *hostSessions) open(h *Host, c client, sse *outlet) *hostSession {
+	// The id is sealed, so that a peer without the session can see its principal and its replica. A request finds its
+	// session only in the table, so no id is opened for that.
+	id := t.keys.Seal(sealed.Token{Kind: sealed.Session, Principal: string(c.caller)})
 	s := &hostSession{
-		frontSession: newFrontSession(h.front), id: t.newID(c.caller), client: c,
-		events: t.replay.newSessionEvents(c), sse: sse,
+		frontSession: newFrontSession(h.front), id: id, client: c, events: t.replay.newSessionEvents(c), sse: sse,
 		done: make(chan struct{}), busy: 1, lastBusy: time.Now(),
 	}
 	if sse != nil {
@@ -399,7 +403,7 @@ func (t *hostSessions) addStreams(s *hostSession, n int) bool {
 		return false
 	}
 	s.streams += n
-	t.streams += n
+	t.streams.Add(int64(n))
 	return true
 }
 
@@ -407,31 +411,7 @@ func (t *hostSessions) addStreams(s *hostSession, n int) bool {
 func (t *hostSessions) counted() (sessions, streams int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.order.Len() + t.pipes, t.streams
-}
-
-// addPipe counts a connection that is no HTTP. remove must follow.
-func (t *hostSessions) addPipe() (remove func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.pipes++
-	return func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.pipes--
-	}
-}
-
-// addListen counts the stream of a subscriptions/listen. remove must follow.
-func (t *hostSessions) addListen() (remove func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.streams++
-	return func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.streams--
-	}
+	return t.order.Len() + int(t.pipes.Load()), int(t.streams.Load())
 }
 
 // drop ends a session.

@@ -59,20 +59,17 @@ func Tools(src toolbox.Source, opts *Options) Backend {
 func (t *toolsBackend) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 	switch m.Method {
 	case protocol.MethodDiscover:
-		b := []byte(`{"capabilities":{"logging":{},"tools":{"listChanged":true}`)
+		caps := `{"logging":{},"tools":{"listChanged":true}}`
 		if t.library != nil {
-			b = append(b, `,"prompts":{"listChanged":true}`...)
-			b = append(b, `,"resources":{"subscribe":true,"listChanged":true},"completions":{}`...)
+			caps = `{"logging":{},"tools":{"listChanged":true},"prompts":{"listChanged":true},` +
+				`"resources":{"subscribe":true,"listChanged":true},"completions":{}}`
 		}
-		b = append(b, '}')
 		s := t.src.Snapshot(m.Caller)
-		if instructions := instructionsOf(s); instructions != "" {
-			b = append(append(b, `,"instructions":`...), wire.Quote(instructions)...)
-		}
+		o := wire.Object{}.Raw("capabilities", []byte(caps)).Text("instructions", instructionsOf(s))
 		if len(s.Pending) > 0 { // pending servers may add instructions
-			b = append(b, `,"ttlMs":0`...)
+			o = o.Raw("ttlMs", []byte("0"))
 		}
-		return append(b, '}'), nil
+		return o.JSON(), nil
 	case protocol.MethodToolsList:
 		return t.page(m, t.list(m.Caller).forEra(m.Era))
 	case protocol.MethodToolsCall:
@@ -291,15 +288,11 @@ func progressParams(p toolbox.Progress, token json.RawMessage) json.RawMessage {
 		}
 		return params
 	}
-	b := append([]byte(`{"progressToken":`), token...)
-	b = append(append(b, `,"progress":`...), jsonNumber(p.Done)...)
+	o := wire.Object{}.Raw("progressToken", token).Raw("progress", jsonNumber(p.Done))
 	if p.Total != 0 {
-		b = append(append(b, `,"total":`...), jsonNumber(p.Total)...)
+		o = o.Raw("total", jsonNumber(p.Total))
 	}
-	if p.Message != "" {
-		b = append(append(b, `,"message":`...), wire.Quote(p.Message)...)
-	}
-	return append(b, '}')
+	return o.Text("message", p.Message).JSON()
 }
 
 // jsonNumber returns a float as JSON, which has no infinities. They become 0.
