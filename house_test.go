@@ -53,7 +53,7 @@ var roomBudget = map[string]int{
 	"cluster":   2600,
 	"cmd":       33800,
 	"examples":  300,
-	"gateway":   7540,
+	"gateway":   7490,
 	"host":      7530,
 	"identity":  1850,
 	"internal":  13290,

@@ -175,10 +175,14 @@ func (g *Gateway) refusalOf(
 	ctx context.Context, x *exchange, it *item, e *entry, verdict *policy.Verdict, q *policy.Request,
 ) *refusal {
 	if !verdict.Allowed {
-		return &refusal{
-			outcome: audit.Denied, hidden: !x.policies.MayList(q, []policy.Item{it.Item})[0],
-			text: "the policy does not permit this" + withArguments(it) + problems(verdict),
+		text := "the policy does not permit this"
+		if it.arguments != nil {
+			text += " with these arguments"
 		}
+		if len(verdict.Problems) > 0 { // the values that the policy could not judge
+			text += ": " + strings.Join(verdict.Problems, "; ")
+		}
+		return &refusal{outcome: audit.Denied, hidden: !x.policies.MayList(q, []policy.Item{it.Item})[0], text: text}
 	}
 	if it.continues { // the first request was counted and approved
 		if verdict.Approve != policy.NoApproval {
@@ -198,21 +202,6 @@ func (g *Gateway) refusalOf(
 		return refused
 	}
 	return g.takeRates(x, verdict.Rates, true)
-}
-
-func withArguments(it *item) string {
-	if it.arguments == nil {
-		return ""
-	}
-	return " with these arguments"
-}
-
-// problems names the values that the policy could not judge.
-func problems(v *policy.Verdict) string {
-	if len(v.Problems) == 0 {
-		return ""
-	}
-	return ": " + strings.Join(v.Problems, "; ")
 }
 
 // takeRates counts a request against the limits of the rules that permit it. It returns a refusal if one of them is

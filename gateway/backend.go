@@ -80,20 +80,21 @@ func (v *view) restricts(ctx context.Context, row *methodRow) bool {
 	if requesterOf(ctx).kind.rights != nil {
 		return true
 	}
-	return row.handler == fromTools && v.gateway.restricts(v.scope.server)
-}
-
-func (g *Gateway) restricts(server string) bool {
-	for _, s := range g.attached.Fleet.Servers() {
-		if s.ID == server {
+	if row.handler != fromTools {
+		return false
+	}
+	for _, s := range v.gateway.attached.Fleet.Servers() {
+		if s.ID == v.scope.server {
 			return s.Changes.Guards() || s.Tools.Allow != nil || len(s.Tools.Deny) > 0
 		}
 	}
 	return true // its configuration is unknown
 }
 
-// forwardWait bounds the forwarding of a notification.
-const forwardWait = 5 * time.Second
+const (
+	noteRoots   = "notifications/roots/list_changed"
+	forwardWait = 5 * time.Second // bounds the forwarding of a notification
+)
 
 // forwardNotification forwards notifications that a client sends outside of any request. If the view has one server, it
 // forwards all of them, otherwise only a change of the roots. They go to the servers that can ask the client in its
@@ -148,8 +149,7 @@ func (v *view) handleUnlisted(ctx context.Context, m interop.Message) (json.RawM
 		return nil, methodNotFound(m)
 	}
 	result, err := v.request(ctx, server, m)
-	var refused *interop.HTTPError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*interop.HTTPError](err); ok {
 		switch refused.Status { // go-sdk's legacy servers answer unknown methods with a text
 		case http.StatusBadRequest, http.StatusNotFound, http.StatusNotImplemented:
 			return nil, methodNotFound(m)

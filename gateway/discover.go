@@ -108,26 +108,24 @@ func (v *view) mergedCapabilities(requester listRequester, era interop.Era) json
 		servers = slices.DeleteFunc(slices.Clone(servers), func(s string) bool { return !v.hasPart(s, requester) })
 	}
 	declares := func(kind nameKind, path ...string) bool { return v.anyDeclares(servers, kind, path...) }
-	b := []byte(`{"tools":{"listChanged":true},"prompts":{"listChanged":true}`)
-	b = append(b, `,"resources":{"subscribe":true,"listChanged":true}`...)
+	changing, empty := []byte(`{"listChanged":true}`), []byte("{}")
+	caps := wire.Object{}.Raw("tools", changing).Raw("prompts", changing).
+		Raw("resources", []byte(`{"subscribe":true,"listChanged":true}`))
 	if declares(byPrompt, "completions") || declares(byURI, "completions") {
-		b = append(b, `,"completions":{}`...)
+		caps = caps.Raw("completions", empty)
 	}
 	local := v.scope.everything && v.gateway.opts.Local != nil
 	if local || declares(byTool, "logging") || declares(byPrompt, "logging") || declares(byURI, "logging") {
-		b = append(b, `,"logging":{}`...)
+		caps = caps.Raw("logging", empty)
 	}
 	if era == interop.Legacy && declares(byTool, "tasks", "requests", "tools", "call") {
-		b = append(b, `,"tasks":{"requests":{"tools":{"call":{}}}`...)
+		tasks := wire.Object{}.Raw("requests", []byte(`{"tools":{"call":{}}}`))
 		if declares(byTool, "tasks", "cancel") {
-			b = append(b, `,"cancel":{}`...)
+			tasks = tasks.Raw("cancel", empty)
 		}
-		b = append(b, '}')
+		caps = caps.Raw("tasks", tasks.JSON())
 	}
-	if extensions := v.extensions(servers); extensions != nil {
-		b = append(append(b, `,"extensions":`...), extensions...)
-	}
-	return append(b, '}')
+	return caps.Raw("extensions", v.extensions(servers)).JSON()
 }
 
 // anyDeclares reports whether a server with such entries in the view declares the capability at a path of keys.
@@ -139,7 +137,7 @@ func (v *view) anyDeclares(servers []string, kind nameKind, path ...string) bool
 
 // extensions returns the extensions of the servers that the table knows, each with the merged settings of all servers.
 func (v *view) extensions(servers []string) json.RawMessage {
-	var edits []wire.Edit
+	var merged wire.Object
 	for _, key := range []string{extTasks, extSkills, extApps} {
 		kind := byTool
 		if key == extSkills {
@@ -153,18 +151,12 @@ func (v *view) extensions(servers []string) json.RawMessage {
 			all, _ := wire.Lookup(v.gateway.description(server).capabilities, "extensions")
 			value = withMembers(value, all, key)
 		}
-		if value != nil {
-			edits = append(edits, wire.Edit{Key: key, Value: value})
-		}
+		merged = merged.Raw(key, value)
 	}
-	if edits == nil {
+	if merged == nil {
 		return nil
 	}
-	out, err := wire.Rewrite(json.RawMessage(`{}`), edits...)
-	if err != nil {
-		return nil
-	}
-	return out
+	return merged.JSON()
 }
 
 // withMembers adds the members of all[key] to obj, if obj lacks them or they are true in all[key].

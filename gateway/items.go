@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"slices"
 	"sync"
 
@@ -87,24 +88,42 @@ func (x *exchange) checkSpelling() error {
 
 // completedItem sets the item of a completion/complete.
 func (v *view) completedItem(m interop.Message, it *item) error {
-	ref, err := requiredMember(m, m.Params, "ref")
+	ref, err := readRef(m)
 	if err != nil {
 		return err
 	}
-	kind, err := requiredString(m, ref, "type")
-	if err != nil {
-		return err
+	it.action, it.Kind, it.Name = policy.Complete, policy.Resource, ref.name
+	if ref.key == "name" {
+		it.Kind = policy.Prompt
+		return nil
 	}
-	it.action, it.Kind = policy.Complete, policy.Resource
-	key := "uri"
-	if kind == "ref/prompt" {
-		it.Kind, key = policy.Prompt, "name"
-	}
-	it.Name, err = requiredString(m, ref, key)
 	row := v.gateway.table["resources/templates/list"]
 	all := v.mergedFor(v.gateway.ctx, row, listRequester{kind: v.plainKind}, false)
-	it.Template = key == "uri" && slices.Contains(all.allNames, it.Name)
-	return err
+	it.Template = slices.Contains(all.allNames, it.Name)
+	return nil
+}
+
+// completionRef is the ref of a completion/complete: to a prompt by "name", or to a resource by "uri".
+type completionRef struct {
+	raw       json.RawMessage
+	key, name string
+}
+
+func readRef(m interop.Message) (ref completionRef, err error) {
+	ref.raw, err = requiredMember(m, m.Params, "ref")
+	if err != nil {
+		return ref, err
+	}
+	kind, err := requiredString(m, ref.raw, "type")
+	if err != nil {
+		return ref, err
+	}
+	ref.key = "uri"
+	if kind == "ref/prompt" {
+		ref.key = "name"
+	}
+	ref.name, err = requiredString(m, ref.raw, ref.key)
+	return ref, err
 }
 
 // unknown returns the answer to a request for an item that does not exist.
@@ -199,13 +218,8 @@ func (v *view) setTask(
 	if own.tool == "" && exchangeOf(ctx).enforces() {
 		return invalidParams(m, "no task has this taskId: the tool that made it is not known any more")
 	}
-	it.Item, it.action, it.continues = v.taskTool(server, own), policy.Call, true
+	it.Item, it.action, it.continues = v.gateway.PolicyItem(server, own.tool), policy.Call, true
 	return nil
-}
-
-// taskTool returns the tool that made a task.
-func (v *view) taskTool(server string, own ownTask) policy.Item {
-	return v.gateway.PolicyItem(server, own.tool)
 }
 
 // localTools are the tools of the program itself, for the clients of one class.

@@ -13,6 +13,9 @@ import (
 	"github.com/indusagi/indus/interop"
 )
 
+// metaServer is the member of _meta that names the asking server.
+const metaServer = "com.indusagi/server"
+
 // wrapPeers returns a copy of the client with its peers wrapped.
 func wrapPeers(c *interop.Client, wrap func(next interop.Peer) interop.Peer) *interop.Client {
 	with := *c
@@ -30,7 +33,7 @@ func namingPeer(next interop.Peer) interop.Peer {
 		if m.Server == "" { // a tool of this program asks; interop names all other servers
 			return next(ctx, m)
 		}
-		if m.Method == noteElicited {
+		if m.Method == protocol.NoteElicited {
 			m.Params = nameElicitation(m.Server, m.Params)
 		}
 		if !isNote(m.Method) {
@@ -72,7 +75,7 @@ func nameServer(server, method string, params json.RawMessage) (json.RawMessage,
 		return nil, err
 	}
 	edits := []wire.Edit{{Key: "_meta", Value: meta}}
-	if method == askElicit {
+	if method == protocol.MethodElicit {
 		named := strings.TrimRight("["+server+"] "+strings.Map(dropControls, message), " ")
 		edits = append(edits, wire.Edit{Key: "message", Value: wire.Quote(named)})
 	}
@@ -108,14 +111,14 @@ func nameElicitation(server string, params json.RawMessage) json.RawMessage {
 // nameURLs adds the server's name to each elicitation of an error that requires opening URLs first (2025-11-25,
 // client/elicitation, "URL Elicitation Required Error"). It returns other errors unchanged.
 func nameURLs(server string, failed error) error {
-	var fault *interop.Fault
-	var rpc *interop.RPCError
-	if !errors.As(failed, &rpc) || rpc.Code != protocol.CodeURLRequired || !errors.As(failed, &fault) {
+	rpc, _ := errors.AsType[*interop.RPCError](failed)
+	fault, ok := errors.AsType[*interop.Fault](failed)
+	if rpc == nil || rpc.Code != protocol.CodeURLRequired || !ok {
 		return failed
 	}
 	list, _ := wire.Lookup(rpc.Data, "elicitations")
 	named, err := wire.MapParts(list, func(_ string, e json.RawMessage) json.RawMessage {
-		if e, err := nameServer(server, askElicit, e); err == nil {
+		if e, err := nameServer(server, protocol.MethodElicit, e); err == nil {
 			return e
 		}
 		return json.RawMessage(`{}`)
@@ -135,10 +138,10 @@ func nameURLs(server string, failed error) error {
 // nameRequests adds the server's name to each question of an input_required result. requests is an object.
 func nameRequests(server string, requests json.RawMessage) (json.RawMessage, error) {
 	members, err := wire.Members(requests)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = wire.Unique(members)
 	}
-	if err := wire.Unique(members); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	out := []byte{'{'}
@@ -149,10 +152,9 @@ func nameRequests(server string, requests json.RawMessage) (json.RawMessage, err
 		}
 		name, _ := wire.Unquote(method)
 		params, err := protocol.OneMember(m.Value, "params")
-		if err != nil {
-			return nil, err
+		if err == nil {
+			params, err = nameServer(server, name, params)
 		}
-		params, err = nameServer(server, name, params)
 		if err != nil {
 			return nil, err
 		}

@@ -60,6 +60,11 @@ func (v *view) relay(
 	return next(ctx, m, back)
 }
 
+// requestDigest returns the digest of the parts that are equal in all requests of one exchange.
+func requestDigest(m interop.Message) [32]byte {
+	return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params))
+}
+
 // badState returns the error for a requestState that is not valid for the request.
 func badState(reason error) error {
 	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: "requestState: " + reason.Error()}

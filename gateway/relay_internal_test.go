@@ -238,7 +238,7 @@ func TestALegacyClientIsToldWhoseURLItIs(t *testing.T) {
 		heard = string(m.Params)
 		return nil, nil
 	})
-	_, _ = peer(t.Context(), interop.Message{Method: noteElicited, Params: json.RawMessage(`{"elicitationId":"e1"}`), Server: "git"})
+	_, _ = peer(t.Context(), interop.Message{Method: protocol.NoteElicited, Params: json.RawMessage(`{"elicitationId":"e1"}`), Server: "git"})
 	if heard != `{"elicitationId":"git/e1"}` {
 		t.Errorf("the client heard %s", heard)
 	}

@@ -250,13 +250,12 @@ func (v *view) unknownURI(m interop.Message, uri string) error {
 
 // isNotFound reports whether an error may mean that the server does not know the URI, or that it could not be asked.
 func isNotFound(err error) bool {
-	var rpc *interop.RPCError
-	if errors.As(err, &rpc) {
+	if rpc, ok := errors.AsType[*interop.RPCError](err); ok {
 		return rpc.Code == protocol.CodeLegacyNotFound || rpc.Code == interop.CodeInvalidParams ||
 			rpc.Code == interop.CodeMethodNotFound
 	}
-	var fault *interop.Fault
-	return errors.As(err, &fault) && fault.Kind == interop.NotConnected
+	fault, ok := errors.AsType[*interop.Fault](err)
+	return ok && fault.Kind == interop.NotConnected
 }
 
 // ownersOf returns the servers that may own a URI in the view: the server named in the URI, the server that lists it,
@@ -346,29 +345,17 @@ func (m *mergedList) templates() []template {
 
 // complete sends the request to the owner of the prompt or resource that it names.
 func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-	ref, err := requiredMember(m, m.Params, "ref")
+	ref, err := readRef(m)
 	if err != nil {
 		return nil, err
 	}
-	kind, err := requiredString(m, ref, "type")
-	if err != nil {
-		return nil, err
-	}
-	key := "uri"
-	if kind == "ref/prompt" {
-		key = "name"
-	}
-	name, err := requiredString(m, ref, key)
-	if err != nil {
-		return nil, err
-	}
-	requester := requesterOf(ctx)
+	requester, name := requesterOf(ctx), ref.name
 	list := "resources/templates/list"
-	if key == "name" {
+	if ref.key == "name" {
 		list = "prompts/list"
 	}
 	owner, found := v.lookup(ctx, list, requester, name)
-	if !found && key == "uri" {
+	if !found && ref.key == "uri" {
 		if owners := v.ownersOf(ctx, []string{"resources"}, requester, name); len(owners) == 1 {
 			owner, found = owners[0], true
 		}
@@ -381,11 +368,10 @@ func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage
 		return json.RawMessage(`{"completion":{"values":[]}}`), nil
 	}
 	if owner.own != name {
-		ref, err = wire.Rewrite(ref, wire.Edit{Key: key, Value: wire.Quote(owner.own)})
-		if err != nil {
-			return nil, invalidParams(m, "%v", err)
+		ref.raw, err = wire.Rewrite(ref.raw, wire.Edit{Key: ref.key, Value: wire.Quote(owner.own)})
+		if err == nil {
+			m.Params, err = wire.Rewrite(m.Params, wire.Edit{Key: "ref", Value: ref.raw})
 		}
-		m.Params, err = wire.Rewrite(m.Params, wire.Edit{Key: "ref", Value: ref})
 		if err != nil {
 			return nil, invalidParams(m, "%v", err)
 		}

@@ -117,7 +117,7 @@ func (g *Gateway) signInElicitation(server string, m interop.Message, client *in
 		g.mu.Unlock()
 		if err == nil {
 			params, _ := json.Marshal(map[string]string{"elicitationId": id})
-			_, _ = always(g.ctx, interop.Message{Method: noteElicited, Params: params})
+			_, _ = always(g.ctx, interop.Message{Method: protocol.NoteElicited, Params: params})
 		}
 	})
 	return id
