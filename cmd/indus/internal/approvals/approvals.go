@@ -142,9 +142,7 @@ A session:
 
 ` + exitHelp
 
-func (b *openBook) reportNone(s show.Streams) {
-	s.Reportf("no call waits for approval%s", b.flags.AbsentPlace())
-}
+const noneWaits = "no call waits for approval%s"
 
 func (f *listFlags) run(ctx context.Context, b *openBook, _ []string, s show.Streams) error {
 	items, err := b.List(ctx, &approval.Filter{All: f.all})
@@ -154,10 +152,6 @@ func (f *listFlags) run(ctx context.Context, b *openBook, _ []string, s show.Str
 	if f.asJSON {
 		return s.WriteIndented(append([]approval.Item{}, items...))
 	}
-	if len(items) == 0 {
-		b.reportNone(s)
-		return nil
-	}
 	t := show.Table{Spare: []string{"VIEW", "CALLER"}}
 	t.Add("ID", "STATE", "SERVER", "TOOL", "CALLER", "VIEW", "EXPIRES", "ARGUMENTS")
 	for _, i := range items {
@@ -165,7 +159,7 @@ func (f *listFlags) run(ctx context.Context, b *openBook, _ []string, s show.Str
 		t.Add(i.ID, string(i.State), show.Escaped(i.Server), show.Escaped(i.Tool), caller, show.Escaped(i.View),
 			describe.Time(i.Expires), show.Escaped(show.CompactJSON(i.Shown)))
 	}
-	return t.Write(s.Out)
+	return s.PrintTable(&t, noneWaits, b.flags.AbsentPlace())
 }
 
 type showFlags struct{ asJSON bool }

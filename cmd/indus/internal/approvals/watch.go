@@ -76,7 +76,7 @@ func (f *watchFlags) run(ctx context.Context, b *openBook, _ []string, s show.St
 		}
 		if first {
 			if !slices.Contains(slices.Collect(maps.Values(f.seen)), approval.Waiting) {
-				b.reportNone(s)
+				s.Reportf(noneWaits, b.flags.AbsentPlace())
 			}
 			s.Reportf("new calls that need approval follow; Ctrl-C ends")
 		}

@@ -113,10 +113,6 @@ func (f *listFlags) printTop(ctx context.Context, path string, s show.Streams) e
 	if f.asJSON {
 		return show.PrintLines(s, rows, func(r *topRow) any { return r })
 	}
-	if len(rows) == 0 {
-		s.Reportf("no record has a %s", f.top)
-		return nil
-	}
 	t := &show.Table{}
 	t.Add(strings.ToUpper(f.top), "COUNT", "ERRORS", "DENIED", "BYTES IN", "BYTES OUT", "P50", "P95")
 	for _, r := range rows {
@@ -124,7 +120,7 @@ func (f *listFlags) printTop(ctx context.Context, path string, s show.Streams) e
 			strconv.FormatInt(r.BytesIn, 10), strconv.FormatInt(r.BytesOut, 10),
 			r.time(r.P50), r.time(r.P95))
 	}
-	return t.Write(s.Out)
+	return s.PrintTable(t, "no record has a %s", f.top)
 }
 
 // time returns a percentile for a person: "-" if no request ran.

@@ -237,11 +237,7 @@ func argumentLines(a agent.Ask, width int) (lines []string) {
 
 // escapedLine returns a line with invisible characters as escapes, and tabs as blanks.
 func escapedLine(s string) string {
-	parts := strings.Split(s, "\t")
-	for i, p := range parts {
-		parts[i] = show.Escaped(p)
-	}
-	return strings.Join(parts, "    ")
+	return strings.ReplaceAll(show.EscapedExcept(s, "\t"), "\t", "    ")
 }
 
 // minWidth is the minimum width of the lines of a question.

@@ -48,6 +48,27 @@ type PromptArgument struct {
 // Qualified returns the name of a prompt that is unique across servers.
 func (b Beside) Qualified() string { return interop.QualifiedName(b.Server, b.Name) }
 
+// ArgumentNames returns the names of the arguments of a prompt, with "?" behind optional ones.
+func (b Beside) ArgumentNames() (names []string) {
+	for _, a := range b.Arguments {
+		if !a.Required {
+			a.Name += "?"
+		}
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// Missing returns the required arguments of a prompt that are not given, as NAME=….
+func (b Beside) Missing(given map[string]string) (missing []string) {
+	for _, a := range b.Arguments {
+		if _, ok := given[a.Name]; a.Required && !ok {
+			missing = append(missing, a.Name+"=…")
+		}
+	}
+	return missing
+}
+
 // Ask sends a request to a server, and checks the result.
 func Ask(ctx context.Context, fleet *interop.Fleet, server, method string, params any) (json.RawMessage, error) {
 	raw, err := json.Marshal(params)

@@ -398,8 +398,8 @@ func confirm(ctx context.Context, s show.Streams) error {
 	if !s.IsAttended() {
 		return command.Usagef("nothing was written: add --yes to write it, or run this in a terminal")
 	}
-	answer, err := s.Ask(ctx, "write it? [y/N] ", s.Lines())
-	if err == nil && !show.IsYes(answer) {
+	yes, err := s.Confirm(ctx, "write it?", s.Lines())
+	if err == nil && !yes {
 		err = errors.New("nothing was written")
 	}
 	return err

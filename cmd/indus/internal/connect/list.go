@@ -53,10 +53,6 @@ func (f *connectFlags) list(s show.Streams) error {
 	if f.asJSON {
 		return s.WriteIndented(all)
 	}
-	if len(all) == 0 {
-		s.Reportf("no client is found; indus connect CLIENT makes its file: %s", strings.Join(command.ClientNames(), ", "))
-		return nil
-	}
 	var t show.Table
 	t.Add("CLIENT", "CONNECTED", "OTHER SERVERS", "FILE")
 	for _, at := range all {
@@ -66,7 +62,8 @@ func (f *connectFlags) list(s show.Streams) error {
 		}
 		t.Add(at.Client, cmp.Or(at.Connected, "no"), servers, at.File)
 	}
-	if err := t.Write(s.Out); err != nil {
+	const none = "no client is found; indus connect CLIENT makes its file: %s"
+	if err := s.PrintTable(&t, none, strings.Join(command.ClientNames(), ", ")); err != nil {
 		return err
 	}
 	for _, at := range all {

@@ -204,10 +204,6 @@ func (f *logFlags) printLive(live []ledger.Entry, s show.Streams) error {
 			return liveJSON{e.Server, e.Tool, e.Name, e.At, e.Run, e.Changed, e.Sum}
 		})
 	}
-	if len(live) == 0 {
-		s.Reportf("nothing was live then")
-		return nil
-	}
 	t := &show.Table{}
 	t.Add("SERVER", "SINCE", "TOOL")
 	for _, e := range live {
@@ -217,7 +213,7 @@ func (f *logFlags) printLive(live []ledger.Entry, s show.Streams) error {
 		}
 		t.Add(e.Server, e.At.Local().Format(show.TimeFormat), e.Tool+mark)
 	}
-	return t.Write(s.Out)
+	return s.PrintTable(t, "nothing was live then")
 }
 
 // changeJSON is the change of a tool in the output of --diff --json.

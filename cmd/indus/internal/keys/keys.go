@@ -123,16 +123,12 @@ func listKeys(ctx context.Context, c *command.ClusterFlags, asJSON bool, s show.
 		}
 		return s.WriteIndented(out)
 	}
-	if len(all) == 0 {
-		s.Reportf(`there are no keys%s; "indus key add%s" makes one`, c.AbsentPlace(), c.RepeatPaths())
-		return nil
-	}
 	var t show.Table
 	t.Add("ID", "PRINCIPAL", "GROUPS", "VIEWS", "CREATED", "EXPIRES")
 	for _, k := range all {
 		t.Add(k.ID, k.Name, strings.Join(k.Groups, ", "), viewsText(k), timeText(k.Created), expiry(k))
 	}
-	return t.Write(s.Out)
+	return s.PrintTable(&t, `there are no keys%s; "indus key add%s" makes one`, c.AbsentPlace(), c.RepeatPaths())
 }
 
 func viewsText(k identity.Key) string {

@@ -129,9 +129,5 @@ func cutText(s string, limit int) (string, int) {
 
 // visibleLines returns a text of several lines with escapes for invisible and control characters. Tabs stay.
 func visibleLines(s string) string {
-	parts := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\t")
-	for i := range parts {
-		parts[i] = escapedLines(parts[i])
-	}
-	return strings.Join(parts, "\t")
+	return show.EscapedExcept(strings.ReplaceAll(s, "\r\n", "\n"), "\n\t")
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
 	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -50,12 +49,9 @@ type approvalRow struct {
 	Change *changedRow `json:"change,omitempty"`
 }
 
-// HTML implements content.
-func (d *approvalsData) HTML(v *visit) templ.Component { return approvalsPage(v, d) }
-
 var errNoApprovals = errors.New("this gateway has no place for approvals")
 
-func readApprovals(v *visit) (content, error) {
+func readApprovals(v *visit) (*content, error) {
 	book := v.site.Control.Approvals
 	if book == nil {
 		return nil, errNoApprovals
@@ -85,7 +81,7 @@ func readApprovals(v *visit) (content, error) {
 		d.Past = append(d.Past, approvalRow{Item: i})
 	}
 	d.Older = len(past) - len(d.Past)
-	return d, nil
+	return &content{d, approvalsPage(v, d)}, nil
 }
 
 // toolName is a tool of a server.
@@ -180,25 +176,8 @@ func decideApproval(v *visit, allow bool) (string, error) {
 	return describe.Decided(&item), nil
 }
 
-// waitingCalls returns the number of calls that wait as a sentence.
-func waitingCalls(n int) string {
-	switch n {
-	case 0:
-		return "No call waits for approval."
-	case 1:
-		return "1 call waits for approval."
-	}
-	return fmt.Sprintf("%d calls wait for approval.", n)
-}
-
 // callOf returns the title of a call.
 func callOf(i *approval.Item) string { return show.Escaped(i.Tool) + " of " + show.Escaped(i.Server) }
 
 // escapedLines returns a text of several lines, with all invisible and control characters as escapes.
-func escapedLines(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = show.Escaped(lines[i])
-	}
-	return strings.Join(lines, "\n")
-}
+func escapedLines(text string) string { return show.EscapedExcept(text, "\n") }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -65,14 +64,12 @@ type auditForm struct {
 	Text string // a part of the record; case does not count
 }
 
-// HTML implements content.
-func (d *auditData) HTML(v *visit) templ.Component { return auditPage(v, d) }
-
-func readAudit(v *visit) (content, error) {
+func readAudit(v *visit) (*content, error) {
 	d := &auditData{Recorded: v.site.AuditPath != "", Records: []json.RawMessage{}}
 	d.form = auditFormOf(v.URL.Query())
+	shown := &content{d, auditPage(v, d)}
 	if !d.Recorded {
-		return d, nil
+		return shown, nil
 	}
 	filter, err := d.form.Filter(time.Now())
 	if err != nil {
@@ -80,10 +77,10 @@ func readAudit(v *visit) (content, error) {
 		if wantsJSON(v.Request) {
 			return nil, queryError{err}
 		}
-		return d, nil
+		return shown, nil
 	}
 	filter.Before, _ = strconv.ParseUint(v.URL.Query().Get("before"), 10, 64)
-	return d, d.search(v.Context(), v.site.AuditPath, &filter)
+	return shown, d.search(v.Context(), v.site.AuditPath, &filter)
 }
 
 // auditFormOf returns the fields of a query.
@@ -163,7 +160,8 @@ func verifyAudit(v *visit) (string, error) {
 		return "", err
 	}
 	verified := describe.NewVerification(path, report)
-	v.answer = &auditData{Recorded: true, Records: []json.RawMessage{}, Verification: verified}
+	d := &auditData{Recorded: true, Records: []json.RawMessage{}, Verification: verified}
+	v.answer = &content{d, auditPage(v, d)}
 	return "", nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/a-h/templ"
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -15,7 +14,7 @@ import (
 
 // callsSection is the section at "/calls".
 var callsSection = section{
-	path: "calls", title: "Calls", data: func(v *visit) (content, error) { return readCalls(v), nil },
+	path: "calls", title: "Calls", data: readCalls,
 	actions: map[string]func(*visit) (string, error){"cancel": cancelCall},
 }
 
@@ -50,11 +49,8 @@ type callRow struct {
 	further bool // the row above has the same request
 }
 
-// HTML implements content.
-func (l callList) HTML(v *visit) templ.Component { return callsPage(v, l) }
-
 // readCalls returns the requests that the queries "q" and "outcome" select.
-func readCalls(v *visit) callList {
+func readCalls(v *visit) (*content, error) {
 	query, activity := v.URL.Query(), v.site.Control.Activity
 	l := callList{
 		InFlight: []callRow{}, Recent: []callRow{}, Filter: query.Get("q"), Outcome: query.Get("outcome"),
@@ -74,7 +70,7 @@ func readCalls(v *visit) callList {
 			l.Recent = append(l.Recent, row)
 		}
 	}
-	return l
+	return &content{l, callsPage(v, l)}, nil
 }
 
 func (l *callList) selects(row *callRow) bool {

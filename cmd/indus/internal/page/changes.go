@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
@@ -44,9 +42,6 @@ type changedRow struct {
 	Denied bool `json:"denied,omitempty"`
 }
 
-// HTML implements content.
-func (d *changesData) HTML(v *visit) templ.Component { return changesPage(v, d) }
-
 // changedTools returns the tools of this gateway that a person may accept, by server, and the ledger, or nil if none is
 // kept.
 func (s *Site) changedTools(ctx context.Context) ([]describe.ChangedTool, ledger.Log, error) {
@@ -73,7 +68,7 @@ func (s *Site) changedTools(ctx context.Context) ([]describe.ChangedTool, ledger
 	return all, log, nil
 }
 
-func readChanges(v *visit) (content, error) {
+func readChanges(v *visit) (*content, error) {
 	all, log, err := v.site.changedTools(v.Context())
 	if err != nil {
 		return nil, err
@@ -87,7 +82,7 @@ func readChanges(v *visit) (content, error) {
 		o.Compare()
 		d.Tools = append(d.Tools, changedRow{o, v.site.Gateway.Attached().Policy(o.Server) == interop.DenyChanges})
 	}
-	return d, nil
+	return &content{d, changesPage(v, d)}, nil
 }
 
 // acceptChanges accepts tools, which the fields "tool" name as "indus mcp accept" does.
@@ -132,17 +127,6 @@ func (v *visit) author() string {
 func shownPlaces(o *changedRow) ([]ledger.Field, int) {
 	n := min(len(o.Fields), maxPlacesShown)
 	return o.Fields[:n], len(o.Fields) - n
-}
-
-// changedCount returns the number of changed tools as a sentence.
-func changedCount(n int) string {
-	switch n {
-	case 0:
-		return "Every tool is as it was approved."
-	case 1:
-		return "1 tool is new or has changed since its server was approved."
-	}
-	return fmt.Sprintf("%d tools are new or have changed since their servers were approved.", n)
 }
 
 func serverOfRow(o changedRow) string { return o.Server }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
 	"github.com/indusagi/indus/cmd/indus/internal/connect"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/identity"
@@ -19,9 +18,10 @@ import (
 // connectSection is the section at "/connect".
 var connectSection = section{
 	path: "connect", title: "Connect a client",
-	data: func(v *visit) (content, error) {
+	data: func(v *visit) (*content, error) {
 		query := v.URL.Query()
-		return readConnect(v, query.Get("client"), query.Get("view"), "")
+		p, err := readConnect(v, query.Get("client"), query.Get("view"), "")
+		return &content{p, connectShown(v, p)}, err
 	},
 	actions: map[string]func(*visit) (string, error){"key": createKey},
 }
@@ -52,9 +52,6 @@ type createdKey struct {
 	Views     []string   `json:"views,omitempty"`
 	Expires   *time.Time `json:"expires,omitempty"`
 }
-
-// HTML implements content.
-func (p *connectPage) HTML(v *visit) templ.Component { return connectShown(v, p) }
 
 // readConnect returns the ways to connect a client, or all clients, to a view. token is put into them. If it is "", and
 // clients need one, the ways name a variable.
@@ -171,7 +168,7 @@ func createKey(v *visit) (string, error) {
 	if !key.Expires.IsZero() {
 		p.Key.Expires = &key.Expires
 	}
-	v.answer = p
+	v.answer = &content{p, connectShown(v, p)}
 	return "created the key " + key.ID + ": it is shown only now", nil
 }
 

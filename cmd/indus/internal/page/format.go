@@ -23,6 +23,17 @@ func clockText(t, now time.Time) string {
 	return t.Local().Format(show.TimeFormat)
 }
 
+// counted returns a number with its words as a sentence.
+func counted(n int, none, one, many string) string {
+	switch n {
+	case 0:
+		return none
+	case 1:
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
 // formatBytes returns a number of bytes for people.
 func formatBytes(n int64) string {
 	switch {
@@ -92,10 +103,6 @@ func highest(bars []usageBar) int64 {
 }
 
 // barHeight returns the height of a bar of a plot of 120.
-func barHeight(bars []usageBar, n int64) string {
-	return fmt.Sprintf("%.1f", 118*float64(n)/float64(max(highest(bars), 1)))
-}
-
-func barTop(bars []usageBar, n int64) string {
-	return fmt.Sprintf("%.1f", 120-118*float64(n)/float64(max(highest(bars), 1)))
+func barHeight(bars []usageBar, n int64) float64 {
+	return 118 * float64(n) / float64(max(highest(bars), 1))
 }

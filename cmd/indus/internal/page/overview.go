@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/a-h/templ"
 	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
@@ -42,10 +41,7 @@ type overview struct {
 	} `json:"audit"`
 }
 
-// HTML implements content.
-func (o *overview) HTML(*visit) templ.Component { return overviewPage(o) }
-
-func readOverview(v *visit) (content, error) {
+func readOverview(v *visit) (*content, error) {
 	s := v.site
 	o := &overview{Address: s.mcpURL()}
 	attached := s.Gateway.Attached()
@@ -84,7 +80,7 @@ func readOverview(v *visit) (content, error) {
 	}
 	o.Calls.InFlight = len(s.Control.Activity.InFlight())
 	o.Audit.Recorded = s.AuditPath != ""
-	return o, nil
+	return &content{o, overviewPage(o)}, nil
 }
 
 // tile is a part of the overview that leads to a section.

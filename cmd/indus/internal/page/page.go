@@ -115,14 +115,15 @@ type section struct {
 	path  string // after "/"
 	title string
 	// data returns the content.
-	data func(*visit) (content, error)
+	data func(*visit) (*content, error)
 	// actions are POST requests below the path. Each returns a sentence for the visitor about what it has done.
 	actions map[string]func(*visit) (done string, err error)
 }
 
-// content is what a section shows: JSON by its tags, or HTML.
-type content interface {
-	HTML(*visit) templ.Component
+// content is what a section shows: data as JSON, or html.
+type content struct {
+	data any
+	html templ.Component
 }
 
 // sections lists the sections in the order of the navigation.
@@ -147,10 +148,10 @@ type visit struct {
 	site    *Site
 	section *section
 	visitor *visitor
-	notice  string  // what the last action has done
-	failed  string  // why the last action failed
-	answer  content // of an action that has an answer of its own
-	reason  string  // for the audit, in place of an error that may contain arguments of a call
+	notice  string   // what the last action has done
+	failed  string   // why the last action failed
+	answer  *content // of an action that has an answer of its own
+	reason  string   // for the audit, in place of an error that may contain arguments of a call
 }
 
 // maxForm bounds the body of an action, in bytes.
@@ -289,23 +290,23 @@ func targetOf(form url.Values) string {
 
 // show answers with the section as it is now, or with the answer of an action.
 func (v *visit) show(w http.ResponseWriter, status int) {
-	data := v.answer
-	if data == nil {
+	shown := v.answer
+	if shown == nil {
 		var err error
-		if data, err = v.section.data(v); err != nil {
+		if shown, err = v.section.data(v); err != nil {
 			v.failed, status = show.Clean(err.Error()), statusOf(err)
 			if wantsJSON(v.Request) {
 				writeJSON(w, status, problem{v.failed})
 				return
 			}
-			data = nothing{}
+			shown = &content{html: templ.NopComponent}
 		}
 	}
 	if wantsJSON(v.Request) {
-		writeJSON(w, status, data)
+		writeJSON(w, status, shown.data)
 		return
 	}
-	writeHTML(w, v.Request, status, layout(v, data.HTML(v)))
+	writeHTML(w, v.Request, status, layout(v, shown.html))
 }
 
 // errNotFound means that a part of a section does not exist.
@@ -328,12 +329,6 @@ func statusOf(err error) int {
 type problem struct {
 	Error string `json:"error"`
 }
-
-// nothing is the content of a section that cannot be shown.
-type nothing struct{}
-
-// HTML implements content.
-func (nothing) HTML(*visit) templ.Component { return templ.NopComponent }
 
 // notFound is the answer to requests that are none of the page. MCP clients with a wrong URL get it too.
 func notFound(w http.ResponseWriter) {

@@ -7,14 +7,13 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/a-h/templ"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/policy"
 )
 
 // policySection is the section at "/policy".
 var policySection = section{
-	path: "policy", title: "Policy", data: func(v *visit) (content, error) { return v.policyData(), nil },
+	path: "policy", title: "Policy", data: readPolicy,
 	actions: map[string]func(*visit) (string, error){"explain": explainPolicy},
 }
 
@@ -61,9 +60,6 @@ type explainForm struct {
 	views, items []string
 }
 
-// HTML implements content.
-func (d *policyData) HTML(v *visit) templ.Component { return policyPage(v, d) }
-
 // policyChecks caches the findings about the last policy.
 type policyChecks struct {
 	mu       sync.Mutex
@@ -94,6 +90,11 @@ func (s *Site) currentPolicy() (*policy.Set, string) {
 	default:
 		return set, modeEnforce
 	}
+}
+
+func readPolicy(v *visit) (*content, error) {
+	d := v.policyData()
+	return &content{d, policyPage(v, d)}, nil
 }
 
 func (v *visit) policyData() *policyData {
@@ -149,7 +150,7 @@ var policyActions = []policy.Action{
 // explainPolicy explains the decision about a request, as "indus policy explain" does.
 func explainPolicy(v *visit) (string, error) {
 	d := v.policyData()
-	v.answer = d
+	v.answer = &content{d, policyPage(v, d)}
 	set, _ := v.site.currentPolicy()
 	if set == nil {
 		return "", errors.New("there is no policy, and everything is permitted")

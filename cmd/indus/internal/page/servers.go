@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/a-h/templ"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
@@ -17,7 +16,7 @@ import (
 
 // serversSection is the section at "/servers".
 var serversSection = section{
-	path: "servers", title: "Servers", data: func(v *visit) (content, error) { return readServers(v), nil },
+	path: "servers", title: "Servers", data: readServers,
 	actions: map[string]func(*visit) (string, error){
 		"restart": restartServer,
 		"enable":  func(v *visit) (string, error) { return switchServer(v, true) },
@@ -59,11 +58,8 @@ type serverRow struct {
 	Stderr   string    `json:"stderr,omitempty"`
 }
 
-// HTML implements content.
-func (l serverList) HTML(v *visit) templ.Component { return serversPage(v, l) }
-
 // readServers returns the servers that the query "q" selects.
-func readServers(v *visit) serverList {
+func readServers(v *visit) (*content, error) {
 	g := v.site.Gateway
 	running := map[string]interop.EndpointStatus{}
 	for _, st := range g.Attached().Status() {
@@ -89,7 +85,7 @@ func readServers(v *visit) serverList {
 			l.Servers = append(l.Servers, row)
 		}
 	}
-	return l
+	return &content{l, serversPage(v, l)}, nil
 }
 
 // addStatus adds the state of the running server to a row.

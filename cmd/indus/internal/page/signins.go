@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/a-h/templ"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
@@ -59,10 +58,7 @@ type signedUser struct {
 	MayEnd    bool       `json:"maySignOut"`
 }
 
-// HTML implements content.
-func (d *signInsData) HTML(v *visit) templ.Component { return signInsPage(v, d) }
-
-func readSignIns(v *visit) (content, error) {
+func readSignIns(v *visit) (*content, error) {
 	needed := map[string]bool{}
 	for _, st := range v.site.Gateway.Attached().Status() {
 		needed[st.Server] = st.Fault != nil && st.Fault.NeedsSignIn()
@@ -84,7 +80,7 @@ func readSignIns(v *visit) (content, error) {
 	d := &signInsData{}
 	all, d.pagination = paginate(v, all, maxSignInServers)
 	d.Servers = append([]signInServer{}, all...)
-	return d, nil
+	return &content{d, signInsPage(v, d)}, nil
 }
 
 // signInServer returns the sign-ins to a server.
@@ -145,9 +141,6 @@ type signInAddress struct {
 	Local bool `json:"local"`
 }
 
-// HTML implements content.
-func (a *signInAddress) HTML(*visit) templ.Component { return signInPage(a) }
-
 // beginSignIn begins a sign-in of the visitor: of the local user, or of an administrator as a caller.
 func beginSignIn(v *visit) (string, error) {
 	s, err := v.serverOfForm()
@@ -170,7 +163,7 @@ func beginSignIn(v *visit) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %s", s.ID, command.JoinHint(s.Mask(err.Error()), signin.Advice(err, s.ID)))
 	}
-	v.answer = answer
+	v.answer = &content{answer, signInPage(answer)}
 	return "", nil
 }
 

@@ -25,7 +25,7 @@ import (
 
 // trySection is the section at "/try".
 var trySection = section{
-	path: "try", title: "Try a tool", data: func(v *visit) (content, error) { return readTry(v) },
+	path: "try", title: "Try a tool", data: readTry,
 	actions: map[string]func(*visit) (string, error){"call": callTool},
 }
 
@@ -91,19 +91,17 @@ type tryField struct {
 	fields []tryField
 }
 
-// HTML implements content.
-func (p *tryPage) HTML(v *visit) templ.Component { return tryShown(v, p) }
-
 // caller describes the page as the client of a visitor's calls.
 func (v *visit) caller() *interop.Client {
 	return &interop.Client{Name: "indus page", Address: addressOf(v.Request)}
 }
 
 // readTry returns the tools that the query selects: "tool", or "server" and "q".
-func readTry(v *visit) (*tryPage, error) {
+func readTry(v *visit) (*content, error) {
 	query := v.URL.Query()
 	if name := query.Get("tool"); name != "" {
-		return tryOne(v, name)
+		p, err := tryOne(v, name)
+		return &content{p, tryShown(v, p)}, err
 	}
 	p := &tryPage{Servers: []tryServer{}, Tools: []tryTool{}, Server: query.Get("server"), Filter: query.Get("q")}
 	all := v.site.Gateway.Tools(v.visitor.id, v.caller()).Tools
@@ -126,7 +124,7 @@ func readTry(v *visit) (*tryPage, error) {
 			p.Tools = append(p.Tools, one)
 		}
 	}
-	return p, nil
+	return &content{p, tryShown(v, p)}, nil
 }
 
 // serverChoices returns the servers with the numbers of their tools.
@@ -381,7 +379,7 @@ func callTool(v *visit) (string, error) {
 		return "", err
 	}
 	f := p.Tool
-	v.answer = p
+	v.answer = &content{p, tryShown(v, p)}
 	wait := callWait
 	if seconds, err := strconv.Atoi(v.PostForm.Get("wait")); err == nil && seconds > 0 {
 		wait = min(time.Duration(seconds)*time.Second, maxCallWait)

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/a-h/templ"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/gateway"
@@ -13,7 +12,7 @@ import (
 
 // usageSection is the section at "/usage".
 var usageSection = section{
-	path: "usage", title: "Usage", data: func(v *visit) (content, error) { return readUsage(v), nil },
+	path: "usage", title: "Usage", data: readUsage,
 }
 
 // usageHours are the periods of the plot.
@@ -39,10 +38,7 @@ type usageBar struct {
 	gateway.Usage
 }
 
-// HTML implements content.
-func (u usage) HTML(v *visit) templ.Component { return usagePage(v, u) }
-
-func readUsage(v *visit) usage {
+func readUsage(v *visit) (*content, error) {
 	a := v.site.Control.Activity
 	u := usage{Hours: usageHours[0]}
 	if n, err := strconv.Atoi(v.URL.Query().Get("hours")); err == nil && slices.Contains(usageHours, n) {
@@ -69,7 +65,7 @@ func readUsage(v *visit) usage {
 		u.Plot = append(u.Plot, bar)
 		at = at.Add(time.Duration(len(chunk)) * time.Minute)
 	}
-	return u
+	return &content{u, usagePage(v, u)}, nil
 }
 
 // firstRows returns the sums for a table.

@@ -215,9 +215,6 @@ Server lifecycle and limits, where a server's own row has precedence:
 Several processes behind a load balancer:
   --replica --peer --peer-key-file --peer-tls --ready-delay --cluster
 
-Policy, approval and audit:
-  --policy --approval-expire --audit
-
 Telemetry, where the variables OTEL_* of OpenTelemetry select traces:
   --metrics
 

@@ -260,9 +260,7 @@ func approveEach(ctx context.Context, waiting []*heldServer, s show.Streams) err
 func askApproval(
 	ctx context.Context, w *heldServer, suffix string, answers <-chan string, s show.Streams,
 ) (bool, error) {
-	question := fmt.Sprintf("%sapprove %s%s? [y/N] ", w, show.ShellWord(show.Clean(w.Server)), suffix)
-	answer, err := s.Ask(ctx, question, answers)
-	return show.IsYes(answer), err
+	return s.Confirm(ctx, fmt.Sprintf("%sapprove %s%s?", w, show.ShellWord(show.Clean(w.Server)), suffix), answers)
 }
 
 // revokeServers revokes approvals of the project, regardless of the present content of its file.

@@ -126,10 +126,6 @@ func (f *findFlags) run(ctx context.Context, words []string, s show.Streams) err
 }
 
 func (f *findFlags) print(entries []foundEntry, s show.Streams) error {
-	if len(entries) == 0 {
-		s.Reportf("nothing was found")
-		return nil
-	}
 	table := show.Table{Spare: []string{"KINDS"}}
 	table.Add("NAME", "VERSION", "KINDS", "DESCRIPTION")
 	for _, e := range entries {
@@ -142,7 +138,7 @@ func (f *findFlags) print(entries []foundEntry, s show.Streams) error {
 		}
 		table.Add(e.Name, text.Clip(e.Version, 40), strings.Join(e.Kinds, ", "), about)
 	}
-	return table.Write(s.Out)
+	return s.PrintTable(&table, "nothing was found")
 }
 
 // kinds returns the values of --kind.

@@ -208,11 +208,9 @@ func (p *plan) confirm(ctx context.Context, row json.RawMessage, c *mcpconfig.Co
 		if !s.IsAttended() {
 			return command.Usagef("nothing was written: add --write, or run this in a terminal")
 		}
-		answer, err := s.Ask(ctx, "write "+show.ShellWord(p.id)+"? [y/N] ", p.answers)
-		if err != nil {
+		if yes, err := s.Confirm(ctx, "write "+show.ShellWord(p.id)+"?", p.answers); err != nil {
 			return err
-		}
-		if !show.IsYes(answer) {
+		} else if !yes {
 			return errors.New("nothing was written")
 		}
 	}

@@ -140,16 +140,13 @@ func (f *importFlags) survey(ctx context.Context, s show.Streams) error {
 }
 
 func reportSurvey(found []clientSurvey, s show.Streams) error {
-	if len(found) == 0 {
-		s.Reportf("there is no file of another client; indus mcp import FILE reads a file elsewhere")
-		return nil
-	}
 	t := &show.Table{}
 	t.Add("CLIENT", "FILE", "SERVERS")
 	for _, at := range found {
 		t.Add(at.Client, at.File, strings.Join(at.Servers, ", "))
 	}
-	if err := t.Write(s.Out); err != nil {
+	err := s.PrintTable(t, "there is no file of another client; indus mcp import FILE reads a file elsewhere")
+	if err != nil {
 		return err
 	}
 	for _, at := range found {

@@ -72,14 +72,7 @@ func (c *conversation) promptTable(all []command.Beside) string {
 	t := &show.Table{Spare: []string{"WHAT"}}
 	t.Add("PROMPT", "ARGUMENTS", "WHAT")
 	for _, p := range all {
-		var args []string
-		for _, a := range p.Arguments {
-			if !a.Required {
-				a.Name += "?"
-			}
-			args = append(args, a.Name)
-		}
-		t.Add(p.Qualified(), strings.Join(args, " "), show.Summary(p.Description))
+		t.Add(p.Qualified(), strings.Join(p.ArgumentNames(), " "), show.Summary(p.Description))
 	}
 	if len(all) == 0 {
 		return "no server has prompts"
@@ -129,10 +122,7 @@ func (c *conversation) fillPrompt(ctx context.Context, p command.Beside, rest st
 // promptArguments parses arguments of the form NAME=VALUE. A value extends to the next name.
 func promptArguments(p command.Beside, rest string) (map[string]string, error) {
 	values, last := map[string]string{}, ""
-	var names, missing []string
-	for _, a := range p.Arguments {
-		names = append(names, a.Name)
-	}
+	names := show.Names(p.Arguments, func(a command.PromptArgument) string { return a.Name })
 	for word := range strings.SplitSeq(rest, " ") {
 		name, value, named := strings.Cut(word, "=")
 		switch {
@@ -147,12 +137,7 @@ func promptArguments(p command.Beside, rest string) (map[string]string, error) {
 				cmp.Or(strings.Join(names, ", "), "none"))
 		}
 	}
-	for _, a := range p.Arguments {
-		if _, ok := values[a.Name]; a.Required && !ok {
-			missing = append(missing, a.Name+"=…")
-		}
-	}
-	if missing != nil {
+	if missing := p.Missing(values); missing != nil {
 		return nil, fmt.Errorf("the prompt also needs %s", strings.Join(missing, " "))
 	}
 	return values, nil

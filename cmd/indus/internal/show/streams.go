@@ -70,9 +70,10 @@ func (s Streams) Ask(ctx context.Context, question string, lines <-chan string) 
 	}
 }
 
-// IsYes reports whether an answer is a yes.
-func IsYes(answer string) bool {
-	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes")
+// Confirm is [Streams.Ask], and reports whether the answer is a yes.
+func (s Streams) Confirm(ctx context.Context, question string, lines <-chan string) (bool, error) {
+	answer, err := s.Ask(ctx, question+" [y/N] ", lines)
+	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes"), err
 }
 
 // Page collects text for stdout.

@@ -38,6 +38,15 @@ func (t *Table) Write(out io.Writer) error {
 	return err
 }
 
+// PrintTable prints a table. If it has no row below the heading, it reports the message instead.
+func (s Streams) PrintTable(t *Table, none string, args ...any) error {
+	if len(t.rows) == 1 {
+		s.Reportf(none, args...)
+		return nil
+	}
+	return t.Write(s.Out)
+}
+
 // In returns the rows as text, fitted to room columns.
 func (t *Table) In(room int) string {
 	t.clean()

@@ -138,10 +138,15 @@ func FirstSentence(s string) string {
 }
 
 // Escaped returns text on one line with invisible and control characters as escapes, so that a reviewer sees all of it.
-func Escaped(s string) string {
+func Escaped(s string) string { return EscapedExcept(s, "") }
+
+// EscapedExcept is like [Escaped], and the characters in keep stay.
+func EscapedExcept(s, keep string) string {
 	var b strings.Builder
 	for _, r := range s {
 		switch {
+		case strings.ContainsRune(keep, r):
+			b.WriteRune(r)
 		case r == '\n':
 			b.WriteString(`\n`)
 		case r == '\t':

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,8 +30,9 @@ type page struct {
 func writeMetrics(all *metricdata.ResourceMetrics) ([]byte, error) {
 	p := &page{names: otlptranslator.NewMetricNamer("", otlptranslator.UnderscoreEscapingWithSuffixes)}
 	if all.Resource != nil {
-		p.family("target_info", "The process that is measured.", "gauge")
-		p.sample("target_info", p.labelText(all.Resource.Set()), "1")
+		labels := p.labelText(all.Resource.Set())
+		p.family("target_info", "The process that is measured.", "gauge",
+			map[string]string{labels: sample("target_info", labels, "1")})
 	}
 	var metrics []metricdata.Metrics
 	for _, s := range all.ScopeMetrics {
@@ -46,13 +48,13 @@ func writeMetrics(all *metricdata.ResourceMetrics) ([]byte, error) {
 func (p *page) metric(m *metricdata.Metrics) {
 	switch data := m.Data.(type) {
 	case metricdata.Gauge[int64]:
-		p.points(m, otlptranslator.MetricTypeGauge, pointsOf(data.DataPoints))
+		points(p, m, otlptranslator.MetricTypeGauge, data.DataPoints)
 	case metricdata.Gauge[float64]:
-		p.points(m, otlptranslator.MetricTypeGauge, pointsOf(data.DataPoints))
+		points(p, m, otlptranslator.MetricTypeGauge, data.DataPoints)
 	case metricdata.Sum[int64]:
-		p.points(m, sumType(data.IsMonotonic), pointsOf(data.DataPoints))
+		points(p, m, sumType(data.IsMonotonic), data.DataPoints)
 	case metricdata.Sum[float64]:
-		p.points(m, sumType(data.IsMonotonic), pointsOf(data.DataPoints))
+		points(p, m, sumType(data.IsMonotonic), data.DataPoints)
 	case metricdata.Histogram[float64]:
 		p.histogram(m, data.DataPoints)
 	default:
@@ -67,65 +69,37 @@ func sumType(monotonic bool) otlptranslator.MetricType {
 	return otlptranslator.MetricTypeNonMonotonicCounter
 }
 
-// point is one value with its labels.
-type point struct {
-	set   attribute.Set
-	value string
-}
-
-func pointsOf[N int64 | float64](list []metricdata.DataPoint[N]) []point {
-	out := make([]point, 0, len(list))
-	for _, d := range list {
-		out = append(out, point{d.Attributes, decimal(float64(d.Value))})
-	}
-	return out
-}
-
-func (p *page) points(m *metricdata.Metrics, kind otlptranslator.MetricType, list []point) {
+func points[N int64 | float64](
+	p *page, m *metricdata.Metrics, kind otlptranslator.MetricType, list []metricdata.DataPoint[N],
+) {
 	text := "gauge"
 	if kind == otlptranslator.MetricTypeMonotonicCounter {
 		text = "counter"
 	}
-	name := p.name(m, kind)
-	p.family(name, m.Description, text)
-	for _, at := range sortByLabels(list, func(d point) attribute.Set { return d.set }, p) {
-		p.sample(name, at.labels, at.value.value)
+	name, samples := p.name(m, kind), map[string]string{}
+	for _, d := range list {
+		labels := p.labelText(&d.Attributes)
+		samples[labels] = sample(name, labels, decimal(float64(d.Value)))
 	}
+	p.family(name, m.Description, text, samples)
 }
 
 func (p *page) histogram(m *metricdata.Metrics, list []metricdata.HistogramDataPoint[float64]) {
-	name := p.name(m, otlptranslator.MetricTypeHistogram)
-	p.family(name, m.Description, "histogram")
-	of := func(d metricdata.HistogramDataPoint[float64]) attribute.Set { return d.Attributes }
-	for _, at := range sortByLabels(list, of, p) {
-		sum := uint64(0)
-		for i, n := range at.value.BucketCounts {
+	name, samples := p.name(m, otlptranslator.MetricTypeHistogram), map[string]string{}
+	for _, d := range list {
+		labels, text, sum := p.labelText(&d.Attributes), "", uint64(0)
+		for i, n := range d.BucketCounts {
 			sum += n
 			bound := "+Inf"
-			if i < len(at.value.Bounds) {
-				bound = decimal(at.value.Bounds[i])
+			if i < len(d.Bounds) {
+				bound = decimal(d.Bounds[i])
 			}
-			p.sample(name+"_bucket", join(at.labels, `le="`+bound+`"`), strconv.FormatUint(sum, 10))
+			text += sample(name+"_bucket", join(labels, `le="`+bound+`"`), strconv.FormatUint(sum, 10))
 		}
-		p.sample(name+"_sum", at.labels, decimal(at.value.Sum))
-		p.sample(name+"_count", at.labels, strconv.FormatUint(at.value.Count, 10))
+		samples[labels] = text + sample(name+"_sum", labels, decimal(d.Sum)) +
+			sample(name+"_count", labels, strconv.FormatUint(d.Count, 10))
 	}
-}
-
-// labelled is a data point with its labels as text.
-type labelled[D any] struct {
-	labels string
-	value  D
-}
-
-func sortByLabels[D any](list []D, set func(D) attribute.Set, p *page) []labelled[D] {
-	out := make([]labelled[D], 0, len(list))
-	for _, d := range list {
-		labels := set(d)
-		out = append(out, labelled[D]{p.labelText(&labels), d})
-	}
-	slices.SortFunc(out, func(a, b labelled[D]) int { return cmp.Compare(a.labels, b.labels) })
-	return out
+	p.family(name, m.Description, "histogram", samples)
 }
 
 func (p *page) name(m *metricdata.Metrics, kind otlptranslator.MetricType) string {
@@ -136,16 +110,20 @@ func (p *page) name(m *metricdata.Metrics, kind otlptranslator.MetricType) strin
 
 func (p *page) fail(err error) { p.err = cmp.Or(p.err, err) }
 
-func (p *page) family(name, help, kind string) {
+// family writes a metric with its samples, sorted by their labels.
+func (p *page) family(name, help, kind string, samples map[string]string) {
 	fmt.Fprintf(&p.out, "# HELP %s %s\n# TYPE %s %s\n", name, helpEscapes.Replace(help), name, kind)
+	for _, labels := range slices.Sorted(maps.Keys(samples)) {
+		p.out.WriteString(samples[labels])
+	}
 }
 
-func (p *page) sample(name, labels, value string) {
-	p.out.WriteString(name)
+// sample returns the line of one value.
+func sample(name, labels, value string) string {
 	if labels != "" {
-		p.out.WriteString("{" + labels + "}")
+		labels = "{" + labels + "}"
 	}
-	p.out.WriteString(" " + value + "\n")
+	return name + labels + " " + value + "\n"
 }
 
 var (

@@ -42,17 +42,10 @@ func newPrompts(s show.Streams) *cobra.Command {
 }
 
 func promptSignature(r command.Beside) string {
-	var args []string
-	for _, a := range r.Arguments {
-		if !a.Required {
-			a.Name += "?"
-		}
-		args = append(args, a.Name)
-	}
-	if args == nil {
+	if len(r.Arguments) == 0 {
 		return r.Qualified()
 	}
-	return r.Qualified() + "(" + strings.Join(args, ", ") + ")"
+	return r.Qualified() + "(" + strings.Join(r.ArgumentNames(), ", ") + ")"
 }
 
 func newPrompt(s show.Streams) *cobra.Command {
@@ -142,16 +135,10 @@ func textArguments(words []string) (map[string]string, error) {
 
 // checkArguments returns an error if a required argument is missing, and reports undeclared arguments.
 func checkArguments(r command.Beside, given map[string]string, s show.Streams) error {
-	var known, missing []string
-	for _, a := range r.Arguments {
-		known = append(known, a.Name)
-		if _, ok := given[a.Name]; a.Required && !ok {
-			missing = append(missing, a.Name+"=…")
-		}
-	}
-	if missing != nil {
+	if missing := r.Missing(given); missing != nil {
 		return command.Usagef("%s: missing %s", promptSignature(r), strings.Join(missing, " "))
 	}
+	known := show.Names(r.Arguments, func(a command.PromptArgument) string { return a.Name })
 	for key := range given {
 		if !slices.Contains(known, key) {
 			s.Reportf("note: %s: the prompt declares no argument %q%s", r.Qualified(), key, command.DidYouMean(key, known))
