@@ -128,5 +128,3 @@ func shownPlaces(o *changedRow) ([]ledger.Field, int) {
 	n := min(len(o.Fields), maxPlacesShown)
 	return o.Fields[:n], len(o.Fields) - n
 }
-
-func serverOfRow(o changedRow) string { return o.Server }

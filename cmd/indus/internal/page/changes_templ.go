@@ -74,7 +74,7 @@ func changesPage(v *visit, d *changesData) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for server, rows := range show.GroupBy(d.Tools, serverOfRow) {
+		for server, rows := range show.GroupBy(d.Tools, func(o changedRow) string { return o.Server }) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

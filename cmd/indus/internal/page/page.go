@@ -33,10 +33,15 @@ package page
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"mime"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -336,11 +341,9 @@ func notFound(w http.ResponseWriter) {
 }
 
 func isBrowser(r *http.Request) bool {
-	return strings.Contains(r.Header.Get("Accept"), "text/html") || isEvents(r)
+	// MCP clients request event streams too, at other paths.
+	return strings.Contains(r.Header.Get("Accept"), "text/html") || r.URL.Path == "/events"
 }
-
-// isEvents reports whether a request is for /events. MCP clients request event streams too, at other paths.
-func isEvents(r *http.Request) bool { return r.URL.Path == "/events" }
 
 // wantsJSON reports whether a request is for JSON. An MCP client also accepts event streams.
 func wantsJSON(r *http.Request) bool {
@@ -376,4 +379,32 @@ func setHeaders(w http.ResponseWriter) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Vary", "Accept, Cookie")
+}
+
+//go:embed static
+var staticFiles embed.FS
+
+// staticVersion changes with the files, so that browsers can keep them.
+var staticVersion = func() string {
+	sum := sha256.New()
+	for _, name := range []string{"page.css", "page.js"} {
+		text, _ := staticFiles.ReadFile("static/" + name)
+		sum.Write(text)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:6])
+}()
+
+// static returns the address of a file of the page.
+func static(name string) string { return "/static/" + name + "?v=" + staticVersion }
+
+// serveStatic answers requests for the style sheet and the script. They are public.
+func serveStatic(w http.ResponseWriter, r *http.Request, name string) {
+	text, err := staticFiles.ReadFile("static/" + name)
+	if err != nil || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		notFound(w)
+		return
+	}
+	w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	_, _ = w.Write(text)
 }

@@ -178,16 +178,11 @@ func (c *conversation) turn(
 		c.streams.Reportf("%s", err)
 		return false, nil
 	}
-	c.printEnd(a, began)
-	return false, nil
-}
-
-// printEnd prints the outcome and usage of a turn.
-func (c *conversation) printEnd(a agent.Answer, began time.Time) {
 	if why := shortcoming(a); why != "" {
 		c.streams.Reportf("%s", why)
 	}
 	c.screen.Print("", c.screen.Dim(usageText(a, time.Since(began))), "")
+	return false, nil
 }
 
 // waitForServers waits in the first turn for servers that are still connecting, for at most --wait.

@@ -154,20 +154,10 @@ func (f protectedFS) Remove(name string) error {
 }
 
 // ReadLink implements [fs.ReadLinkFS].
-func (f protectedFS) ReadLink(name string) (string, error) {
-	if links, ok := f.FS.(fs.ReadLinkFS); ok {
-		return links.ReadLink(name)
-	}
-	return "", &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}
-}
+func (f protectedFS) ReadLink(name string) (string, error) { return fs.ReadLink(f.FS, name) }
 
 // Lstat implements [fs.ReadLinkFS].
-func (f protectedFS) Lstat(name string) (fs.FileInfo, error) {
-	if links, ok := f.FS.(fs.ReadLinkFS); ok {
-		return links.Lstat(name)
-	}
-	return f.FS.Stat(name)
-}
+func (f protectedFS) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(f.FS, name) }
 
 // CheckWrite implements [standard.WriteChecker].
 func (f protectedFS) CheckWrite(name string) error { return f.check("write", name) }

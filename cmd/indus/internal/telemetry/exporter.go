@@ -12,6 +12,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -109,7 +111,10 @@ func (e *exporter) post(ctx context.Context, body []byte) (again bool, after tim
 	response, err := e.client.Do(r)
 	if err != nil {
 		_, unknown := errors.AsType[*tls.CertificateVerificationError](err)
-		return !unknown, 0, unwrapURL(err)
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
+			err = wrapped.Err // without the method and the URL
+		}
+		return !unknown, 0, err
 	}
 	defer response.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
@@ -119,7 +124,8 @@ func (e *exporter) post(ctx context.Context, body []byte) (again bool, after tim
 	if err != nil {
 		return true, 0, err
 	}
-	return retryable(response.StatusCode), retryAfter(response.Header), fmt.Errorf("HTTP %s", response.Status)
+	return slices.Contains(retryable, response.StatusCode), retryAfter(response.Header),
+		fmt.Errorf("HTTP %s", response.Status)
 }
 
 // rejection returns an error if the receiver took only a part of the spans.
@@ -137,13 +143,9 @@ func rejection(answer []byte) error {
 	return fmt.Errorf("%s spans were rejected: %.200q", a.PartialSuccess.RejectedSpans, a.PartialSuccess.ErrorMessage)
 }
 
-// retryable reports whether the specification allows the request to be repeated.
-func retryable(status int) bool {
-	switch status {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return true
-	}
-	return false
+// retryable lists the statuses after which the specification allows the request to be repeated.
+var retryable = []int{
+	http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 }
 
 // retryAfter returns the seconds of Retry-After, or 0.

@@ -34,7 +34,7 @@ const (
 // (127.0.0.1). A number alone is a port.
 func CheckAddress(s string) (string, error) {
 	host, port := s, defaultPort
-	if isPort(s) {
+	if _, err := strconv.ParseUint(s, 10, 16); err == nil {
 		host, port = "", s
 	} else if h, p, err := net.SplitHostPort(s); err == nil {
 		host, port = h, p
@@ -50,11 +50,6 @@ func CheckAddress(s string) (string, error) {
 		return "", fmt.Errorf("--metrics %q: %w; write HOST:PORT, such as 127.0.0.1:%s", s, err, defaultPort)
 	}
 	return address, nil
-}
-
-func isPort(s string) bool {
-	_, err := strconv.ParseUint(s, 10, 16)
-	return err == nil
 }
 
 // listener serves the metrics. Its port is no port of clients, so that a rule of a network can separate both.

@@ -2,9 +2,7 @@ package telemetry
 
 import (
 	"encoding/base64"
-	"errors"
 	"math"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -202,12 +200,4 @@ func double(f float64) any {
 		return "-Infinity"
 	}
 	return f
-}
-
-// unwrapURL returns the cause of an error of net/http, without the method and the URL.
-func unwrapURL(err error) error {
-	if e, ok := errors.AsType[*url.Error](err); ok {
-		return e.Err
-	}
-	return err
 }
