@@ -59,7 +59,7 @@ var roomBudget = map[string]int{
 	"internal":  13290,
 	"interop":   12560,
 	"ledger":    4950,
-	"mcpconfig": 11050,
+	"mcpconfig": 10945,
 	"oauth":     4380,
 	"operation": 2700,
 	"policy":    3850,

@@ -60,13 +60,7 @@ func Revoke(o *Options, rows ...Row) error {
 
 // Approvals returns all approvals, ordered by file and id. If approvals.json cannot be trusted or read, it returns an
 // error. If there is no file, there are no approvals.
-func Approvals(o *Options) ([]Approved, error) {
-	list, err := newPlace(o).store().Read()
-	if err != nil {
-		return nil, fmt.Errorf("approvals: %w", err)
-	}
-	return list, nil
-}
+func Approvals(o *Options) ([]Approved, error) { return newPlace(o).store().Read() }
 
 func changeApprovals(o *Options, rows []Row, verb approvals.Verb) error {
 	now := time.Now().UTC().Round(time.Second)
@@ -88,7 +82,7 @@ func StateDir(o *Options) string { return newPlace(o).State }
 func (p *readContext) loadApproved() []Approved {
 	list, err := p.store().Read()
 	if err != nil {
-		p.notes = append(p.notes, Note{Reason: "approvals: " + err.Error()})
+		p.notes = append(p.notes, Note{Reason: err.Error()})
 	}
 	return list
 }
@@ -180,13 +174,7 @@ func RevokeTools(o *Options, tools ...ApprovedTool) error {
 
 // ApprovedTools returns all approvals, ordered by project and tool. If the file cannot be trusted or read, it returns
 // an error. If there is no file, there are no approvals.
-func ApprovedTools(o *Options) ([]ApprovedTool, error) {
-	list, err := newPlace(o).toolStore().Read()
-	if err != nil {
-		return nil, fmt.Errorf("approvals: %w", err)
-	}
-	return list, nil
-}
+func ApprovedTools(o *Options) ([]ApprovedTool, error) { return newPlace(o).toolStore().Read() }
 
 func (p *readContext) toolStore() approvals.Store[ApprovedTool] {
 	compare := func(a, b ApprovedTool) int {

@@ -28,31 +28,23 @@ type CallApprovals struct {
 	Broken bool
 }
 
-// readApprovals reads the member "approvals".
+// readApprovals reads the member "approvals". A project's file must not set it: the webhook gets arguments of calls.
 func (f *configFile) readApprovals(m *hujson.ObjectMember) {
-	// The webhook gets the arguments of calls.
-	if !f.maySet(m, `"approvals" is not heeded: a project's file does not say how calls are approved`) {
-		return
-	}
-	r, line := f.newSetting("approvals", m, f.callApprovals != nil)
-	out := &CallApprovals{File: f.path, Line: line}
-	r.object("approvals", &m.Value, true,
-		member{"expire", storeIn(&out.Expire, r.age)},
-		member{"webhook", func(field string, v *hujson.Value) {
-			r.object(field, v, true,
-				member{"url", storeIn(&out.Webhook, r.webhookURL)},
-				member{"secret", storeIn(&out.Secret, r.webhookSecret)},
-			)
-			if r.State != Skipped && (out.Webhook == "" || out.Secret == interop.Secret{}) {
-				r.skip(v.StartOffset, "the webhook needs \"url\" and \"secret\"", "")
-			}
-		}},
-	)
-	if len(r.fetches) > 0 {
-		r.skip(r.offset, "${file:…} and ${cmd:…} are not read here", "take a variable, ${NAME}")
-	}
-	out.Broken = r.State == Skipped
-	f.callApprovals = out
+	reason := `"approvals" is not heeded: a project's file does not say how calls are approved`
+	readSetting(f, "approvals", m, reason, &f.callApprovals, func(r *reading, out *CallApprovals) {
+		r.object("approvals", &m.Value, true,
+			member{"expire", storeIn(&out.Expire, r.age)},
+			member{"webhook", func(field string, v *hujson.Value) {
+				r.object(field, v, true,
+					member{"url", storeIn(&out.Webhook, r.webhookURL)},
+					member{"secret", storeIn(&out.Secret, r.webhookSecret)},
+				)
+				if r.State != Skipped && (out.Webhook == "" || out.Secret == interop.Secret{}) {
+					r.skip(v.StartOffset, "the webhook needs \"url\" and \"secret\"", "")
+				}
+			}},
+		)
+	})
 }
 
 // webhookURL reads an https URL. An http URL is for this machine only, because requests have arguments of calls.

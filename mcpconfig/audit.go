@@ -2,7 +2,6 @@ package mcpconfig
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -33,48 +32,30 @@ type Audit struct {
 }
 
 // Equal reports whether a and b have the same settings. File and Line do not count.
-func (a *Audit) Equal(b *Audit) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	x, y := *a, *b
-	x.File, x.Line, y.File, y.Line = "", 0, "", 0
-	return x == y
-}
+func (a *Audit) Equal(b *Audit) bool { return equalSettings(a, b) }
 
-// readAudit reads the member "audit". A mistake in it is more than a note: requests would go unrecorded.
+// readAudit reads the member "audit". With a mistake in it, requests would go unrecorded.
 func (f *configFile) readAudit(m *hujson.ObjectMember) {
-	if !f.maySet(m, `"audit" is not heeded: a project's file does not say where indus writes`) {
-		return
-	}
-	r, line := f.newSetting("audit", m, f.audit != nil)
-	out := &Audit{File: f.path, Line: line}
-	f.audit = out
-	var path string
-	if tree.Has(&m.Value, '"') {
-		path = r.value("audit", &m.Value)
-	} else {
-		r.object("audit", &m.Value, true,
-			member{"file", storeIn(&path, r.value)},
-			member{"maxSize", storeIn(&out.MaxSize, r.size)},
-			member{"maxAge", storeIn(&out.MaxAge, r.age)},
-			member{"keep", storeIn(&out.Keep, r.keep)},
-			member{"onFull", func(field string, v *hujson.Value) {
-				out.Continue = r.oneOf("stop", "continue")(field, v) == "continue"
-			}},
-			member{"sync", storeIn(&out.Sync, r.boolean)},
-		)
-	}
-	switch {
-	case len(r.fetches) > 0:
-		r.skip(r.offset, "${file:…} and ${cmd:…} are not read here", "take a variable, ${NAME}")
-	case path == "" && r.State != Skipped:
-		r.skip(r.offset, `it has no "file"`, `write "audit": "audit.jsonl"`)
-	case path != "" && !filepath.IsAbs(path):
-		path = filepath.Join(f.base(), path)
-	}
-	out.Path = path
-	out.Broken = r.State == Skipped
+	reason := `"audit" is not heeded: a project's file does not say where indus writes`
+	readSetting(f, "audit", m, reason, &f.audit, func(r *reading, out *Audit) {
+		if tree.Has(&m.Value, '"') {
+			out.Path = r.path("audit", &m.Value)
+		} else {
+			r.object("audit", &m.Value, true,
+				member{"file", storeIn(&out.Path, r.path)},
+				member{"maxSize", storeIn(&out.MaxSize, r.size)},
+				member{"maxAge", storeIn(&out.MaxAge, r.age)},
+				member{"keep", storeIn(&out.Keep, r.whole(1, maxPooled, "leave it out to keep all files"))},
+				member{"onFull", func(field string, v *hujson.Value) {
+					out.Continue = r.oneOf("stop", "continue")(field, v) == "continue"
+				}},
+				member{"sync", storeIn(&out.Sync, r.boolean)},
+			)
+		}
+		if out.Path == "" && r.State != Skipped {
+			r.skip(r.offset, `it has no "file"`, `write "audit": "audit.jsonl"`)
+		}
+	})
 }
 
 // sizeUnits are the units of a size, the longest first.
@@ -140,13 +121,15 @@ func (r *reading) age(field string, v *hujson.Value) time.Duration {
 	return d
 }
 
-func (r *reading) keep(field string, v *hujson.Value) int {
-	n, ok := wholeNumber(v)
-	if !ok || n < 1 || n > maxPooled {
-		r.skip(v.StartOffset, fmt.Sprintf("%q is no whole number from 1 to %d", field, maxPooled),
-			"leave it out to keep all files")
+// whole returns a function that reads a whole number. Any other value makes the part unusable.
+func (r *reading) whole(minimum, maximum int, hint string) func(field string, v *hujson.Value) int {
+	return func(field string, v *hujson.Value) int {
+		n, ok := wholeNumber(v)
+		if !ok || n < minimum || n > maximum {
+			r.skip(v.StartOffset, fmt.Sprintf("%q is no whole number from %d to %d", field, minimum, maximum), hint)
+		}
+		return n
 	}
-	return n
 }
 
 func (r *reading) boolean(field string, v *hujson.Value) bool {

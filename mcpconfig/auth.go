@@ -1,7 +1,6 @@
 package mcpconfig
 
 import (
-	"reflect"
 	"slices"
 
 	"github.com/tailscale/hujson"
@@ -51,48 +50,36 @@ type AuthServer struct {
 }
 
 // Equal reports whether a and b have the same settings. File and Line do not count.
-func (a *Auth) Equal(b *Auth) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	x, y := *a, *b
-	x.File, x.Line, y.File, y.Line = "", 0, "", 0
-	return reflect.DeepEqual(x, y)
+func (a *Auth) Equal(b *Auth) bool { return equalSettings(a, b) }
+
+// readAuth reads the member "auth". With a mistake in it, no client is admitted.
+func (f *configFile) readAuth(m *hujson.ObjectMember) {
+	reason := `"auth" is ignored: a project's file cannot decide which clients may connect`
+	readSetting(f, "auth", m, reason, &f.auth, func(r *reading, out *Auth) {
+		r.object("auth", &m.Value, true,
+			member{"methods", storeIn(&out.Methods, r.methods)},
+			member{"publicUrl", storeIn(&out.URL, r.value)},
+			member{"scopes", storeIn(&out.Scopes, r.strings)},
+			member{"issuers", storeIn(&out.Issuers, r.issuers)},
+			member{"introspection", func(field string, v *hujson.Value) {
+				one := r.authServer(field, v, "endpoint", "clientId", "clientSecret")
+				out.Introspection = &one
+			}},
+		)
+	})
 }
 
-// readAuth reads the member "auth". A mistake in it is more than a note: no client is admitted.
-func (f *configFile) readAuth(m *hujson.ObjectMember) {
-	if !f.maySet(m, `"auth" is ignored: a project's file cannot decide which clients may connect`) {
-		return
-	}
-	r := f.newReading("auth cannot be used: ", m.Name.StartOffset)
-	out := &Auth{File: f.path}
-	out.Line, _ = f.doc.Position(r.offset)
-	r.object("auth", &m.Value, true,
-		member{"methods", storeIn(&out.Methods, r.methods)},
-		member{"publicUrl", storeIn(&out.URL, r.value)},
-		member{"scopes", storeIn(&out.Scopes, r.strings)},
-		member{"issuers", func(field string, v *hujson.Value) {
-			seen := map[string]bool{}
-			out.Issuers = listOf(r, "a list of objects", field, v, func(field string, e *hujson.Value) AuthServer {
-				one := r.authServer(field, e, "jwksUri", "algorithms")
-				if seen[one.Issuer] {
-					r.skip(e.StartOffset, field+" has the issuer of another", "make one of the two: audience may be a list")
-				}
-				seen[one.Issuer] = true
-				return one
-			})
-		}},
-		member{"introspection", func(field string, v *hujson.Value) {
-			one := r.authServer(field, v, "endpoint", "clientId", "clientSecret")
-			out.Introspection = &one
-		}},
-	)
-	if len(r.fetches) > 0 {
-		r.skip(m.Name.StartOffset, "${file:…} and ${cmd:…} are not read here", "take a variable, ${NAME}")
-	}
-	out.Broken = r.State == Skipped
-	f.auth = out
+// issuers reads a list of authorization servers, each of which has another issuer.
+func (r *reading) issuers(field string, v *hujson.Value) []AuthServer {
+	seen := map[string]bool{}
+	return listOf(r, "a list of objects", field, v, func(field string, e *hujson.Value) AuthServer {
+		one := r.authServer(field, e, "jwksUri", "algorithms")
+		if seen[one.Issuer] {
+			r.skip(e.StartOffset, field+" has the issuer of another", "make one of the two: audience may be a list")
+		}
+		seen[one.Issuer] = true
+		return one
+	})
 }
 
 // methods reads a list of authentication methods.

@@ -3,7 +3,6 @@ package mcpconfig
 import (
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -31,8 +30,6 @@ type Cluster struct {
 	Broken bool
 }
 
-func (c *Cluster) place() (int, bool) { return c.Line, c.Broken }
-
 const (
 	minClusterLease = 2 * time.Second
 	maxClusterLease = time.Hour
@@ -41,50 +38,34 @@ const (
 
 // readCluster reads the member "cluster".
 func (f *configFile) readCluster(m *hujson.ObjectMember) {
-	if !f.maySet(m, `"cluster" is not heeded: a project's file does not say where indus keeps its state`) {
-		return
-	}
-	r, line := f.newSetting("cluster", m, f.cluster != nil)
-	out := &Cluster{File: f.path, Line: line}
-	r.object("cluster", &m.Value, true,
-		member{"nats", storeIn(&out.NATS, r.urls("nats", "tls"))},
-		member{"credsFile", storeIn(&out.CredsFile, r.path)},
-		member{"tls", func(field string, v *hujson.Value) {
-			r.object(field, v, true, member{"ca", storeIn(&out.CA, r.path)})
-		}},
-		member{"name", storeIn(&out.Name, r.value)},
-		member{"replicas", func(field string, v *hujson.Value) {
-			n, ok := wholeNumber(v)
-			if out.Replicas = n; !ok || n < 1 || n > maxReplicas {
-				r.skip(v.StartOffset, fmt.Sprintf("%q is no whole number from 1 to %d", field, maxReplicas), "")
-			}
-		}},
-		member{"monitor", storeIn(&out.Monitor, r.urls("http", "https"))},
-		member{"lease", func(field string, v *hujson.Value) {
-			var err error
-			out.Lease, err = time.ParseDuration(r.value(field, v))
-			if err != nil || out.Lease < minClusterLease || out.Lease > maxClusterLease {
-				r.skip(v.StartOffset, fmt.Sprintf("%q is no duration from 2s to 1h", field), `write "10s"`)
-			}
-		}},
-	)
-	if len(r.fetches) > 0 {
-		r.skip(r.offset, "${file:…} and ${cmd:…} are not read here", "take a variable, ${NAME}, or credsFile")
-	}
-	if r.State != Skipped && out.NATS == "" {
-		r.skip(r.offset, `it has no "nats"`, `write "nats": "nats://HOST:4222"`)
-	}
-	out.Broken = r.State == Skipped
-	f.cluster = out
+	reason := `"cluster" is not heeded: a project's file does not say where indus keeps its state`
+	readSetting(f, "cluster", m, reason, &f.cluster, func(r *reading, out *Cluster) {
+		r.object("cluster", &m.Value, true,
+			member{"nats", storeIn(&out.NATS, r.urls("nats", "tls"))},
+			member{"credsFile", storeIn(&out.CredsFile, r.path)},
+			member{"tls", func(field string, v *hujson.Value) {
+				r.object(field, v, true, member{"ca", storeIn(&out.CA, r.path)})
+			}},
+			member{"name", storeIn(&out.Name, r.value)},
+			member{"replicas", storeIn(&out.Replicas, r.whole(1, maxReplicas, ""))},
+			member{"monitor", storeIn(&out.Monitor, r.urls("http", "https"))},
+			member{"lease", func(field string, v *hujson.Value) {
+				var err error
+				out.Lease, err = time.ParseDuration(r.value(field, v))
+				if err != nil || out.Lease < minClusterLease || out.Lease > maxClusterLease {
+					r.skip(v.StartOffset, fmt.Sprintf("%q is no duration from 2s to 1h", field), `write "10s"`)
+				}
+			}},
+		)
+		if r.State != Skipped && out.NATS == "" {
+			r.skip(r.offset, `it has no "nats"`, `write "nats": "nats://HOST:4222"`)
+		}
+	})
 }
 
 // path reads the path of a file, which may be relative to this file.
 func (r *reading) path(field string, v *hujson.Value) string {
-	path := r.value(field, v)
-	if path != "" && !filepath.IsAbs(path) {
-		path = filepath.Join(r.base(), path)
-	}
-	return path
+	return r.absolute(r.value(field, v))
 }
 
 // urls returns a function that reads URLs of some schemes, with commas between them.

@@ -200,11 +200,7 @@ func (e *Edit) Line(id string) int {
 	if !ok {
 		return 0
 	}
-	at := r.Body.StartOffset
-	if r.Key != nil {
-		at = r.Key.StartOffset
-	}
-	line, _ := e.servers.Doc.Position(at)
+	line, _ := e.servers.Doc.Position(tree.Start(r.Key, r.Body))
 	return line
 }
 

@@ -36,9 +36,8 @@ func (r *reading) envFile(s interop.Stdio) []interop.Pair {
 		return nil
 	case pending:
 		return skip("the name of the file cannot have ${file:…} or ${cmd:…}", "")
-	case !filepath.IsAbs(path):
-		path = filepath.Join(r.base(), path)
 	}
+	path = r.absolute(path)
 	want := fetch{kind: "env", target: path, root: r.rootOf(path)}
 	r.fetches = append(r.fetches, want)
 	r.coverFile(want)

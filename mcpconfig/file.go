@@ -3,6 +3,7 @@ package mcpconfig
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/tailscale/hujson"
@@ -51,10 +52,7 @@ func (p *readContext) read(ctx context.Context, s *source) error {
 	}
 	s.notes = append(s.notes, failed.note)
 	if s.isUserFile() { // its rules for clients are unknown
-		s.auth = &Auth{File: s.path, Line: max(failed.note.Line, 1), Broken: true}
-		s.policy = &Policy{File: s.path, Line: max(failed.note.Line, 1), Broken: true}
-		s.audit = &Audit{File: s.path, Line: s.auth.Line, Broken: true}
-		s.registries = &Registries{File: s.path, Line: s.auth.Line, Broken: true}
+		s.breakSettings(max(failed.note.Line, 1))
 	}
 	return nil
 }
@@ -135,9 +133,6 @@ func (f *configFile) rows() {
 			f.readViews(&m.Value)
 		case name == "policy" || name == "policyMode":
 			f.readPolicy(name, m)
-		case name == "auth" && f.auth != nil:
-			f.auth.Broken = true
-			f.note(m.Name.StartOffset, "auth cannot be used: it stands twice", "remove one of the two")
 		case name == "auth":
 			f.readAuth(m)
 		case name == "approvals":
@@ -185,6 +180,14 @@ func (f *configFile) rows() {
 	f.note(0, `holds neither "servers" nor "mcpServers"`, hint)
 }
 
+// absolute returns a path in the file. A relative path begins at the directory of the file.
+func (f *configFile) absolute(path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(f.base(), path)
+}
+
 // note adds a note about the file.
 func (f *configFile) note(offset int, reason, hint string) {
 	f.notes = append(f.notes, f.noteAt(offset, reason, hint))
@@ -210,17 +213,11 @@ func (f *configFile) list(name string, v *hujson.Value) {
 		reason := fmt.Sprintf("%q is %s where a list or an object of servers is expected", name, tree.KindOf(v.Value))
 		f.note(v.StartOffset, reason, "")
 	}
-	for _, m := range tree.Members(v) {
-		if f.tooManyRows(m.Name.StartOffset) {
+	for key, row := range tree.Items(v) {
+		if f.tooManyRows(tree.Start(key, row)) {
 			return
 		}
-		f.row(&m.Name, &m.Value)
-	}
-	for _, e := range tree.Elements(v) {
-		if f.tooManyRows(e.StartOffset) {
-			return
-		}
-		f.row(nil, e)
+		f.row(key, row)
 	}
 }
 

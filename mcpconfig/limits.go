@@ -107,7 +107,7 @@ func (r *reading) single() bool {
 	case r.Server.Pool.Per != "":
 		r.skip(v.StartOffset, `a "single" server has one process for all principals, and "per" asks for more`,
 			"remove one of the two")
-	case !r.maySetAt(v.StartOffset, `"single" is not heeded: a project's file does not say where servers run`):
+	case !r.maySet(v.StartOffset, `"single" is not heeded: a project's file does not say where servers run`):
 		return false
 	}
 	r.remarkUnused(`a "single" server has one process, so`, "instances")

@@ -24,18 +24,14 @@ type Policy struct {
 }
 
 // Equal reports whether a and b have the same settings. File and Line do not count.
-func (a *Policy) Equal(b *Policy) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Path == b.Path && a.Report == b.Report && a.Broken == b.Broken
-}
+func (a *Policy) Equal(b *Policy) bool { return equalSettings(a, b) }
 
 // readPolicy reads the members "policy" and "policyMode". A mistake in them is more than a note: without the policies,
 // every caller could do everything.
 func (f *configFile) readPolicy(name string, m *hujson.ObjectMember) {
 	// A cloned repository must not replace or loosen the policies.
-	if !f.maySet(m, fmt.Sprintf("%q is not heeded: a project's file does not say what callers may do", name)) {
+	reason := fmt.Sprintf("%q is not heeded: a project's file does not say what callers may do", name)
+	if !f.maySet(m.Name.StartOffset, reason) {
 		return
 	}
 	if f.policy == nil {
@@ -51,9 +47,7 @@ func (f *configFile) readPolicy(name string, m *hujson.ObjectMember) {
 		f.policy.Report = r.oneOf("enforce", "report")(name, &m.Value) == "report"
 	default:
 		path := r.tilde(r.value(name, &m.Value))
-		if len(r.fetches) > 0 {
-			r.skip(m.Name.StartOffset, "${file:…} and ${cmd:…} are not read here", "take a variable, ${NAME}")
-		}
+		r.refuseFetches()
 		if path != "" && !filepath.IsAbs(path) {
 			path = filepath.Join(filepath.Dir(f.path), path)
 		}

@@ -39,17 +39,6 @@ func (f *configFile) newReading(context string, offset int) *reading {
 	}
 }
 
-// newSetting returns a reading of a member beside the rows, and its line. isSecond reports that the file has an earlier
-// one.
-func (f *configFile) newSetting(name string, m *hujson.ObjectMember, isSecond bool) (r *reading, line int) {
-	r = f.newReading(name+" cannot be used: ", m.Name.StartOffset)
-	if isSecond {
-		r.skip(r.offset, "it stands twice", "remove one of the two")
-	}
-	line, _ = f.doc.Position(r.offset)
-	return r, line
-}
-
 // row reads one row. key is its name in an object of rows, and nil in a list.
 func (f *configFile) row(key, v *hujson.Value) {
 	r := f.reading(entry{n: len(f.entries) + 1, file: f, key: key, v: v}, nil)
@@ -66,10 +55,7 @@ func (f *configFile) row(key, v *hujson.Value) {
 
 // reading reads a row. fetched returns the values of ${file:…} and ${cmd:…}. If it is nil, these stay as they are.
 func (f *configFile) reading(e entry, fetched func(fetch) fetchResult) *reading {
-	r := f.newReading("", e.v.StartOffset)
-	if e.key != nil {
-		r.offset = e.key.StartOffset
-	}
+	r := f.newReading("", tree.Start(e.key, e.v))
 	r.entry, r.fetched = e, fetched
 	r.Row = Row{File: f.path, Scope: f.scope, State: Active}
 	r.Line, r.column = f.doc.Position(r.offset)

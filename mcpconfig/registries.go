@@ -16,22 +16,13 @@ type Registries struct {
 	Broken bool
 }
 
-func (r *Registries) place() (int, bool) { return r.Line, r.Broken }
-
 // readRegistries reads the member "registries". A project's file cannot choose where packages come from.
 func (f *configFile) readRegistries(m *hujson.ObjectMember) {
-	if !f.maySet(m, `"registries" is not heeded: a project's file does not choose where servers come from`) {
-		return
-	}
-	r, line := f.newSetting("registries", m, f.registries != nil)
-	out := &Registries{File: f.path, Line: line}
-	out.URLs = r.strings("registries", &m.Value)
-	switch {
-	case len(r.fetches) > 0:
-		r.skip(r.offset, "${file:…} and ${cmd:…} are not read here", "take a variable, ${NAME}")
-	case len(out.URLs) == 0 && r.State != Skipped:
-		r.skip(r.offset, "it names no registry", `write "registries": ["https://…"]`)
-	}
-	out.Broken = r.State == Skipped
-	f.registries = out
+	reason := `"registries" is not heeded: a project's file does not choose where servers come from`
+	readSetting(f, "registries", m, reason, &f.registries, func(r *reading, out *Registries) {
+		out.URLs = r.strings("registries", &m.Value)
+		if len(out.URLs) == 0 && r.State != Skipped {
+			r.skip(r.offset, "it names no registry", `write "registries": ["https://…"]`)
+		}
+	})
 }

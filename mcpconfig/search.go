@@ -165,9 +165,7 @@ func (f *searchResult) addDiscovered(path string, scope Scope, approved bool, gr
 	}
 	f.notes = append(f.notes, Note{File: path, Reason: wrong})
 	if s.isUserFile() {
-		s.auth, s.policy = &Auth{File: path, Line: 1, Broken: true}, &Policy{File: path, Line: 1, Broken: true}
-		s.audit = &Audit{File: path, Line: 1, Broken: true}
-		s.registries = &Registries{File: path, Line: 1, Broken: true}
+		s.breakSettings(1)
 		f.unreadable = append(f.unreadable, s)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"path/filepath"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -161,10 +160,7 @@ func (r *reading) pem(field string, v *hujson.Value) string {
 		}
 		return path
 	}
-	path = r.tilde(path)
-	if path != "" && !filepath.IsAbs(path) {
-		path = filepath.Join(r.base(), path)
-	}
+	path = r.absolute(r.tilde(path))
 	root := r.rootOf(path)
 	if root == "" && (field != "tls.ca" || r.scope != Project) {
 		return path

@@ -86,7 +86,8 @@ func (f *configFile) view(name string, m *hujson.ObjectMember) {
 		}},
 		member{"publish", storeIn(&out.Publish, r.boolean)},
 	)
-	out.Publish = out.Publish && f.maySet(m, `"publish" is not heeded: a project's file does not publish a view`)
+	out.Publish = out.Publish &&
+		f.maySet(m.Name.StartOffset, `"publish" is not heeded: a project's file does not publish a view`)
 	out.unreadable = r.State == Skipped
 	f.views = append(f.views, out)
 }

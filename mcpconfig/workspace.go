@@ -82,10 +82,8 @@ func (r *reading) dir() (dir string, fresh bool) {
 		return atomicfile.Real(r.base()), false // an approval holds through a link, too
 	case dir == "":
 		return r.place.processDir(r.Server.ID), true
-	case filepath.IsAbs(dir):
-		return dir, false
 	}
-	return filepath.Join(r.base(), dir), false
+	return r.absolute(dir), false
 }
 
 // processDir returns the directory that has the directories of a server's processes. It is "" if there is no place for

@@ -55,7 +55,11 @@ func (s Store[T]) Read() ([]T, error) {
 	if s.Dir == "" {
 		return nil, nil
 	}
-	return s.file().Read(context.Background())
+	list, err := s.file().Read(context.Background())
+	if err != nil {
+		return nil, fmt.Errorf("approvals: %w", err)
+	}
+	return list, nil
 }
 
 func (s Store[T]) file() *statefile.File[[]T] {

@@ -93,15 +93,9 @@ type span struct{ start, end, comma int }
 
 func itemsOf(v *hujson.Value) itemList {
 	it := itemList{open: v.StartOffset, close: v.EndOffset - 1}
-	add := func(start int, v *hujson.Value) {
-		it.items = append(it.items, span{start, v.EndOffset, v.EndOffset + len(v.AfterExtra)})
+	for name, v := range tree.Items(v) {
+		it.items = append(it.items, span{tree.Start(name, v), v.EndOffset, v.EndOffset + len(v.AfterExtra)})
 		it.trailing = v.AfterExtra != nil
-	}
-	for _, m := range tree.Members(v) {
-		add(m.Name.StartOffset, &m.Value)
-	}
-	for _, e := range tree.Elements(v) {
-		add(e.StartOffset, e)
 	}
 	return it
 }
@@ -290,16 +284,10 @@ const maxLine = 100
 
 // isExpanded reports whether the rows of a list take several lines each.
 func (t *jsonText) isExpanded(list *hujson.Value) (expanded bool) {
-	each := func(v *hujson.Value) {
+	for _, v := range tree.Items(list) {
 		if v.Value.Kind() == '{' && v.EndOffset-v.StartOffset > 2 {
 			expanded = bytes.IndexByte(t.text[v.StartOffset:v.EndOffset], '\n') >= 0
 		}
-	}
-	for _, m := range tree.Members(list) {
-		each(&m.Value)
-	}
-	for _, e := range tree.Elements(list) {
-		each(e)
 	}
 	return expanded
 }

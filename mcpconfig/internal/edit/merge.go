@@ -28,11 +28,7 @@ func Merge(w *foreign.Written, text []byte, replace bool) ([]byte, error) {
 	case old != nil && !replace:
 		return nil, fmt.Errorf("another server %s: %w", tree.Quote(w.ID), fs.ErrExist)
 	}
-	out, err := m.write()
-	if err == nil && bytes.HasPrefix(text, byteOrderMark) {
-		out = slices.Concat(byteOrderMark, out)
-	}
-	return out, err
+	return m.write()
 }
 
 var byteOrderMark = []byte("\ufeff")
@@ -52,14 +48,9 @@ func Remove(w *foreign.Written, text []byte, ids []string) ([]byte, error) {
 				break
 			}
 			m.removes = true
-			out, err := m.write()
-			switch {
-			case err != nil:
+			if text, err = m.write(); err != nil { // in JSON, a server may be there twice
 				return nil, fmt.Errorf("the server %s cannot be removed: %w", tree.Quote(id), err)
-			case bytes.HasPrefix(text, byteOrderMark):
-				out = slices.Concat(byteOrderMark, out)
 			}
-			text = out // in JSON, a server may be there twice
 		}
 	}
 	return text, nil
@@ -73,7 +64,7 @@ func newMerge(w *foreign.Written, text []byte) (*merge, error) {
 	case wrong != nil:
 		return nil, errorAt(doc, wrong.At, wrong.Reason)
 	}
-	m := &merge{Written: w, doc: doc, path: placeIn(w, doc), newline: "\n"}
+	m := &merge{Written: w, doc: doc, path: placeIn(w, doc), newline: "\n", mark: bytes.HasPrefix(text, byteOrderMark)}
 	if bytes.Contains(text, []byte("\r\n")) {
 		m.newline = "\r\n"
 	}
@@ -104,6 +95,7 @@ type merge struct {
 	doc     *tree.Doc // nil: there is no file
 	path    []string
 	newline string
+	mark    bool // the file begins with a byte order mark
 	removes bool // the server is removed, and not added
 }
 
@@ -115,14 +107,19 @@ func (m *merge) old() *hujson.Value {
 	return m.rows(m.doc)[m.ID]
 }
 
-func (m *merge) write() ([]byte, error) {
+func (m *merge) write() (text []byte, err error) {
 	switch m.Syntax {
 	case tree.TOML:
-		return m.toml()
+		text, err = m.toml()
 	case tree.YAML:
-		return m.yaml()
+		text, err = m.yaml()
+	default:
+		text, err = m.json()
 	}
-	return m.json()
+	if err == nil && m.mark {
+		text = slices.Concat(byteOrderMark, text)
+	}
+	return text, err
 }
 
 func (m *merge) json() ([]byte, error) {
@@ -175,11 +172,11 @@ func (m *merge) put(j *JSON, servers *hujson.Value) error {
 // removed returns the JSON text without the server.
 func (m *merge) removed(j *JSON) ([]byte, error) {
 	servers, i := tree.At(&j.Doc.Root, m.path...), 0
-	switch list := servers.Value.(type) {
-	case *hujson.Object:
-		i = slices.IndexFunc(list.Members, func(o hujson.ObjectMember) bool { return tree.Text(o.Name) == m.ID })
-	case *hujson.Array:
-		i = slices.IndexFunc(list.Elements, func(e hujson.Value) bool { return tree.TextAt(&e, m.IDKey) == m.ID })
+	for name, v := range tree.Items(servers) {
+		if name != nil && tree.Text(*name) == m.ID || name == nil && tree.TextAt(v, m.IDKey) == m.ID {
+			break
+		}
+		i++
 	}
 	err := j.remove(servers, i)
 	return j.Doc.Text, err

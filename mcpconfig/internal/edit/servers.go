@@ -46,12 +46,15 @@ func (e *Servers) lists() iter.Seq2[string, *hujson.Value] {
 func (e *Servers) All() (rows []Server) {
 	for list, in := range e.lists() {
 		at := 0
-		for id, m := range tree.Members(in) {
-			rows = append(rows, Server{id, &m.Name, &m.Value, list, in, at})
+		for key, v := range tree.Items(in) {
+			id := ""
+			if key != nil {
+				id = tree.Text(*key)
+			} else {
+				id = cmp.Or(tree.TextAt(v, "id"), tree.TextAt(v, "name"))
+			}
+			rows = append(rows, Server{id, key, v, list, in, at})
 			at++
-		}
-		for i, v := range tree.Elements(in) {
-			rows = append(rows, Server{cmp.Or(tree.TextAt(v, "id"), tree.TextAt(v, "name")), nil, v, list, in, i})
 		}
 	}
 	return rows

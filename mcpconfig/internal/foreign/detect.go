@@ -1,7 +1,6 @@
 package foreign
 
 import (
-	"iter"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -158,25 +157,9 @@ func detectList(doc *tree.Doc, servers *hujson.Value) string {
 	return "continue"
 }
 
-// eachRow yields each server of an object or a list.
-func eachRow(servers *hujson.Value) iter.Seq[*hujson.Value] {
-	return func(yield func(*hujson.Value) bool) {
-		for _, m := range tree.Members(servers) {
-			if !yield(&m.Value) {
-				return
-			}
-		}
-		for _, e := range tree.Elements(servers) {
-			if !yield(e) {
-				return
-			}
-		}
-	}
-}
-
 // rowsHave reports whether any row has one of the keys.
 func rowsHave(servers *hujson.Value, keys ...string) bool {
-	for row := range eachRow(servers) {
+	for _, row := range tree.Items(servers) {
 		for name := range tree.Members(row) {
 			if slices.Contains(keys, name) {
 				return true
@@ -188,7 +171,7 @@ func rowsHave(servers *hujson.Value, keys ...string) bool {
 
 // rowsTyped reports whether any row has one of the types.
 func rowsTyped(servers *hujson.Value, words ...string) bool {
-	for row := range eachRow(servers) {
+	for _, row := range tree.Items(servers) {
 		if slices.Contains(words, tree.TextAt(row, "type")) || slices.Contains(words, tree.TextAt(row, "transport")) {
 			return true
 		}
@@ -197,7 +180,7 @@ func rowsTyped(servers *hujson.Value, words ...string) bool {
 }
 
 func countServers(root *hujson.Value) (n int) {
-	for row := range eachRow(root) {
+	for _, row := range tree.Items(root) {
 		fields := tree.Fields(row)
 		isField := func(key string) bool { return fields[key] != nil }
 		if slices.ContainsFunc([]string{"command", "url", "serverUrl", "httpUrl", "uri"}, isField) {

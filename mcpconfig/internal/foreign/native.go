@@ -9,18 +9,21 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// nativeKey is a key of indus's own rows, and the kinds of values that it can have.
-type nativeKey struct{ name, kinds string }
+// nativeKey is a key of indus's own rows, and the kind of its values. The kind is 0 if there are several.
+type nativeKey struct {
+	name string
+	kind hujson.Kind
+}
 
 // nativeKeys returns the keys in the order in which they are written.
 func nativeKeys() []nativeKey {
 	return []nativeKey{
-		{"command", `"`}, {"args", "["}, {"env", "{"}, {"envFile", `"`}, {"cwd", `"`}, {"inheritEnv", `tf"`},
-		{"url", `"`}, {"headers", "{"},
-		{"oauth", "{f"}, {"tls", "{"}, {"forwardHeaders", "["}, {"authorization", `"`},
-		{"type", `"`}, {"era", ""}, {"timeout", `"0{`}, {"lazy", `tf"`}, {"idle", `"0`},
-		{"per", `"`}, {"instances", "0"}, {"single", ""}, {"maxPrincipals", "0"}, {"maxConcurrent", "0"}, {"maxQueue", "0"},
-		{"tools", "{"}, {"changes", ""}, {"profile", ""}, {"enabled", `tf"`},
+		{"command", '"'}, {"args", '['}, {"env", '{'}, {"envFile", '"'}, {"cwd", '"'}, {"inheritEnv", 0},
+		{"url", '"'}, {"headers", '{'},
+		{"oauth", 0}, {"tls", '{'}, {"forwardHeaders", '['}, {"authorization", '"'},
+		{"type", '"'}, {"era", 0}, {"timeout", 0}, {"lazy", 0}, {"idle", 0},
+		{"per", '"'}, {"instances", '0'}, {"single", 0}, {"maxPrincipals", '0'}, {"maxConcurrent", '0'}, {"maxQueue", '0'},
+		{"tools", '{'}, {"changes", 0}, {"profile", 0}, {"enabled", 0},
 	}
 }
 
@@ -41,26 +44,22 @@ func nativeDialect() *dialect {
 			".indusagi/mcp.json"}
 	d.extraRules = map[string]rule{"disabled": asDisabled, "transport": asKind}
 	for _, key := range nativeKeys() {
-		d.extraRules[key.name] = asItself
+		d.extraRules[key.name] = asItself(key.kind)
 	}
 	d.extraRules["type"], d.extraRules["enabled"] = asKind, asEnabled
 	return d
 }
 
-// asItself copies a value that is of the right kind.
-func asItself(m *serverRow, key string, v *hujson.Value) {
-	var kinds string
-	for _, k := range nativeKeys() {
-		if k.name == key && len(k.kinds) == 1 {
-			kinds = k.kinds
+// asItself returns the rule that copies a value of the right kind.
+func asItself(kind hujson.Kind) rule {
+	return func(m *serverRow, key string, v *hujson.Value) {
+		switch {
+		case kind != 0 && !tree.Has(v, kind):
+			m.fail(v.StartOffset, fmt.Sprintf("%q is %s, which it cannot be", key, tree.KindOf(v.Value)), "")
+		case kind != '"' || tree.Text(*v) != "":
+			m.out[key] = *v
+			m.moved(key, *v)
 		}
-	}
-	switch {
-	case kinds != "" && !tree.Has(v, hujson.Kind(kinds[0])):
-		m.fail(v.StartOffset, fmt.Sprintf("%q is %s, which it cannot be", key, tree.KindOf(v.Value)), "")
-	case kinds != `"` || tree.Text(*v) != "":
-		m.out[key] = *v
-		m.moved(key, *v)
 	}
 }
 

@@ -38,10 +38,7 @@ func remarkOtherProjects(r *reading) {
 
 // count returns the number of members or elements of a value.
 func count(v *hujson.Value) (n int) {
-	for range tree.Members(v) {
-		n++
-	}
-	for range tree.Elements(v) {
+	for range tree.Items(v) {
 		n++
 	}
 	return n

@@ -41,6 +41,30 @@ func Elements(v *hujson.Value) iter.Seq2[int, *hujson.Value] {
 	}
 }
 
+// Items yields the values of an object's members, with their names, or of a list's elements, with nil.
+func Items(v *hujson.Value) iter.Seq2[*hujson.Value, *hujson.Value] {
+	return func(yield func(name, value *hujson.Value) bool) {
+		for _, m := range Members(v) {
+			if !yield(&m.Name, &m.Value) {
+				return
+			}
+		}
+		for _, e := range Elements(v) {
+			if !yield(nil, e) {
+				return
+			}
+		}
+	}
+}
+
+// Start returns the offset at which an item begins: see [Items].
+func Start(name, value *hujson.Value) int {
+	if name != nil {
+		return name.StartOffset
+	}
+	return value.StartOffset
+}
+
 // Fields returns the values of an object by name. If a name occurs several times, the last counts.
 func Fields(v *hujson.Value) map[string]*hujson.Value {
 	out := map[string]*hujson.Value{}
