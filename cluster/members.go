@@ -28,12 +28,16 @@ type Members struct {
 
 // Join adds this process to the members, and returns once it knows the others. It stays a member until Leave: its lease
 // is renewed, and taken again if it is lost. If another process has the name with another address, Join waits until the
-// lease of that process could have expired, and then returns a [*HeldError]. A process with the same address is an
-// earlier one, and is replaced at once.
-func Join(ctx context.Context, engine Engine, name, address string, ttl time.Duration) (*Members, error) {
+// lease of that process could have expired, and then returns a [*HeldError]. It calls waits first, with the address and
+// the longest wait. If waits is nil, it calls nothing. A process with the same address is an earlier one, and is
+// replaced at once.
+func Join(
+	ctx context.Context, engine Engine, name, address string, ttl time.Duration,
+	waits func(holder string, most time.Duration),
+) (*Members, error) {
 	m := &Members{engine: engine, name: name, own: address, ttl: max(ttl, MinLease)}
 	isEarlier := func(other string) bool { return other == address }
-	if err := m.acquire(ctx, isEarlier); err != nil {
+	if err := m.acquire(ctx, isEarlier, waits); err != nil {
 		return nil, err
 	}
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -47,8 +51,11 @@ func Join(ctx context.Context, engine Engine, name, address string, ttl time.Dur
 }
 
 // acquire takes the lease of the name. It waits until a lease of another process could have expired.
-func (m *Members) acquire(ctx context.Context, replaces func(address string) bool) error {
-	deadline := time.Now().Add(m.ttl + m.ttl/leaseRenew)
+func (m *Members) acquire(
+	ctx context.Context, replaces func(address string) bool, waits func(holder string, most time.Duration),
+) error {
+	most := m.ttl + m.ttl/leaseRenew
+	deadline := time.Now().Add(most)
 	for {
 		lease, err := Acquire(ctx, m.engine.KV(membersName), m.name, m.own, m.ttl, replaces)
 		if err == nil {
@@ -57,11 +64,15 @@ func (m *Members) acquire(ctx context.Context, replaces func(address string) boo
 			m.mu.Unlock()
 			return nil
 		}
-		if held, ok := errors.AsType[*HeldError](err); !ok || time.Now().After(deadline) {
-			if ok {
-				err = fmt.Errorf("the name belongs to a replica at %s: choose another name: %w", held.Data, err)
-			}
+		held, ok := errors.AsType[*HeldError](err)
+		switch {
+		case !ok:
 			return err
+		case time.Now().After(deadline):
+			return fmt.Errorf("the name belongs to a replica at %s: choose another name: %w", held.Data, err)
+		case waits != nil:
+			waits(held.Data, most)
+			waits = nil
 		}
 		if !watch.Sleep(ctx, m.ttl/leaseRetry) {
 			return errors.Join(err, ctx.Err())
@@ -78,7 +89,7 @@ func (m *Members) keep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		for m.acquire(ctx, nil) != nil {
+		for m.acquire(ctx, nil, nil) != nil {
 			if !watch.Sleep(ctx, m.ttl/leaseRetry) {
 				return
 			}

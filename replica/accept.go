@@ -65,11 +65,7 @@ func (r *Replica) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
 		in, service, err := r.accept(in)
 		to := next
-		switch {
-		case err == nil && service == serviceAsk:
-			w.WriteHeader(http.StatusNoContent)
-			return
-		case err == nil && service != "":
+		if err == nil && service != "" {
 			to, err = r.service(service)
 		}
 		if err != nil {

@@ -26,6 +26,8 @@ type Credentials interface {
 	client(host string) (*tls.Config, error)
 	// accepts reports whether a connection with the certificates of a peer may still be used.
 	accepts(*tls.ConnectionState) bool
+	// remedy says which files have to be equal.
+	remedy() string
 	// changed counts the changes of the files so far.
 	changed() int
 }
@@ -36,7 +38,10 @@ var _, _ Credentials = (*files[keyring])(nil), (*files[authority])(nil)
 // and all are accepted. The file must exist, and no other user may read it. Changes are followed: a removed key ends
 // the connections that use it.
 func KeyFile(path string) Credentials {
-	return &files[keyring]{paths: []string{path}, read: func() (*keyring, error) { return readKeyring(path) }}
+	return &files[keyring]{
+		paths: []string{path}, advice: "give all replicas the same keys in " + path,
+		read: func() (*keyring, error) { return readKeyring(path) },
+	}
 }
 
 // TLSDir returns credentials for ordinary mutual TLS from a directory with tls.crt, tls.key and ca.crt. Changes are
@@ -44,8 +49,8 @@ func KeyFile(path string) Credentials {
 func TLSDir(dir string) Credentials {
 	cert, key, ca := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "ca.crt")
 	return &files[authority]{
-		paths: []string{cert, key, ca},
-		read:  func() (*authority, error) { return readAuthority(cert, key, ca) },
+		paths: []string{cert, key, ca}, advice: "an authority in " + ca + " must sign the certificates of all replicas",
+		read: func() (*authority, error) { return readAuthority(cert, key, ca) },
 	}
 }
 
@@ -60,8 +65,9 @@ type trust interface {
 
 // files follows the files of credentials.
 type files[T any] struct {
-	paths []string
-	read  func() (*T, error)
+	paths  []string
+	advice string
+	read   func() (*T, error)
 
 	mu      sync.Mutex
 	checked time.Time
@@ -131,6 +137,8 @@ func (f *files[T]) accepts(s *tls.ConnectionState) bool {
 	t, err := f.trust()
 	return err == nil && s != nil && t.accept(s)
 }
+
+func (f *files[T]) remedy() string { return f.advice }
 
 func (f *files[T]) changed() int {
 	_, n, _ := f.current()

@@ -29,6 +29,9 @@ type Request struct {
 // nothing was written.
 var ErrGone = errors.New("the replica is gone")
 
+// ErrUntrusted is returned with [ErrGone] if the credentials of the owner do not fit those of this replica.
+var ErrUntrusted = errors.New("the credentials of the replicas do not fit")
+
 // Lost is returned if the connection to the owner was lost after it had received the request, which may have run.
 type Lost struct {
 	// Begun reports that a part of the answer was written. Event reports that this part is an event stream and ends with
@@ -88,6 +91,7 @@ func (r *Replica) send(
 		r.inFlight.remove(address, sent)
 	}
 	answer, err := r.transport.RoundTrip(out)
+	err = r.judge(q.To, address, err)
 	switch {
 	case err == nil && !sent.begin():
 		answer.Body.Close()
@@ -111,6 +115,55 @@ func (r *Replica) send(
 		return nil, fmt.Errorf("%w: %s: %w", ErrGone, q.To, err)
 	}
 	return answer, nil
+}
+
+// Check reports whether a replica answers, in at most 3 seconds. The errors are those of [Replica.Forward].
+func (r *Replica) Check(ctx context.Context, name string) error {
+	address, err := r.peers.address(ctx, name)
+	if err == nil {
+		err = r.check(ctx, name, address)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrGone, name, err)
+	}
+	return nil
+}
+
+// check reports whether the replica at an address answers.
+func (r *Replica) check(ctx context.Context, name, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
+	r.dropStale()
+	// The server of net/http answers OPTIONS * itself.
+	to := &url.URL{Scheme: "https", Host: address, Opaque: "*"}
+	out := &http.Request{Method: http.MethodOptions, URL: to, Header: http.Header{}}
+	answer, err := r.transport.RoundTrip(out.WithContext(ctx))
+	if err == nil {
+		answer.Body.Close()
+	}
+	return r.judge(name, address, err)
+}
+
+// judge returns the error of a request to a replica. If one side refuses the credentials of the other, the error wraps
+// ErrUntrusted, and the replica is reported once until a request succeeds.
+func (r *Replica) judge(name, address string, err error) error {
+	remote, _ := errors.AsType[*net.OpError](err)
+	_, unverified := errors.AsType[*tls.CertificateVerificationError](err)
+	reason := "this replica refuses its credentials"
+	switch {
+	case err == nil:
+		r.untrusted.Delete(name)
+		return nil
+	case remote != nil && remote.Op == "remote error": // an alert of TLS
+		reason = "it refuses the credentials of this replica"
+	case !unverified && !errors.Is(err, errForeignKey):
+		return err
+	}
+	if _, known := r.untrusted.LoadOrStore(name, true); !known && r.opts.Report != nil {
+		r.opts.Report(fmt.Sprintf("the replica %s at %s: %s (%v): %s", name, address, reason, err,
+			r.opts.Credentials.remedy()))
+	}
+	return fmt.Errorf("%w: %w", ErrUntrusted, err)
 }
 
 // dropStale closes unused connections that were made with other credentials.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -33,8 +34,11 @@ type Options struct {
 	Services func(name string) http.Handler
 	// LookupSRV returns the targets of a name. If it is nil, DNS does.
 	LookupSRV func(ctx context.Context, name string) ([]*net.SRV, error)
-	// Logger receives the reasons for which a peer cannot be used. If it is nil, nothing is logged.
+	// Logger receives the refused requests of peers. If it is nil, nothing is logged.
 	Logger *slog.Logger
+	// Report receives each peer whose credentials do not fit those of this replica, as a sentence with the remedy, until
+	// they fit again. Nil ignores them.
+	Report func(string)
 }
 
 // Replica is one of several processes. A nil Replica has no name and no peers.
@@ -44,6 +48,7 @@ type Replica struct {
 	peers       peers
 	inFlight    inFlight
 	credentials atomic.Int64 // the change of the credentials with which unused connections were made
+	untrusted   sync.Map     // the names of peers that were reported
 }
 
 // New returns a replica. It reads the credentials, and returns an error if they or the options cannot be used. It opens

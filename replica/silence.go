@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
@@ -17,9 +15,6 @@ import (
 // An owner is asked every askInterval whether it answers, while it has requests of this replica that take longer than
 // answerWait. It hangs if it has not answered for maxSilence.
 var askInterval, maxSilence = 5 * time.Second, 15 * time.Second
-
-// serviceAsk is the service of these questions. No server has this name. A refusal is an answer too.
-const serviceAsk = "?"
 
 // inFlight has the requests of this replica that take long, by the address of their owner. A process that hangs keeps
 // its connections, so nothing else ends them.
@@ -76,7 +71,7 @@ func (t *inFlight) remove(address string, sent *delivery) {
 func (r *Replica) ask(o *askedOwner) {
 	heard := time.Now()
 	for watch.Sleep(o.ctx, askInterval) {
-		if r.isAnswering(o) {
+		if !r.isSilent(o) {
 			heard = time.Now()
 		} else if silent := time.Since(heard); silent > maxSilence {
 			r.inFlight.mu.Lock()
@@ -88,18 +83,11 @@ func (r *Replica) ask(o *askedOwner) {
 	}
 }
 
-// isAnswering reports whether an owner answers in time. One that refuses the connection does: its requests end by
-// themselves, or it accepts no others.
-func (r *Replica) isAnswering(o *askedOwner) bool {
-	ctx, cancel := context.WithTimeout(o.ctx, answerWait)
-	defer cancel()
-	question := &http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/"}, Header: http.Header{}}
-	answer, err := r.transport.RoundTrip(r.outgoing(ctx, question, o.address, Request{To: o.to, Service: serviceAsk}, nil))
-	if err == nil {
-		_ = answer.Body.Close()
-	}
-	late, ok := errors.AsType[net.Error](err)
-	return !ok || !late.Timeout()
+// isSilent reports whether an owner does not answer in time. One that refuses the connection is not: its requests end
+// by themselves, or it accepts no others.
+func (r *Replica) isSilent(o *askedOwner) bool {
+	late, ok := errors.AsType[net.Error](r.check(o.ctx, o.to, o.address))
+	return ok && late.Timeout()
 }
 
 // answerBody is the body of an answer. Its errors have the reason for which the request was ended.

@@ -195,6 +195,45 @@ func TestAMarkIsChecked(t *testing.T) {
 	}
 }
 
+// TestForeignKeysAreReported checks that a replica reports a peer with other keys once, whichever of them refuses the
+// other, and again after they trusted each other.
+func TestForeignKeysAreReported(t *testing.T) {
+	t.Parallel()
+	first, second := newKey(), newKey()
+	pathA, pathB := keyFile(t, first), keyFile(t, first)
+	ours, theirs := replica.KeyFile(pathA), replica.KeyFile(pathB)
+	address, _ := serve(t, &replica.Options{Credentials: theirs}, func(http.ResponseWriter, *http.Request) {})
+	var reports []string
+	a := newReplicaOf(t, &replica.Options{
+		Name: "a", Credentials: ours, Peers: []replica.Peer{{Name: "b", Address: address}},
+		Report: func(text string) { reports = append(reports, text) },
+	})
+	for _, step := range []struct{ ours, want string }{
+		{first, ""},
+		{second, "the replica b at " + address + ": this replica refuses its credentials ("},
+		{second + first, "the replica b at " + address + ": it refuses the credentials of this replica ("},
+	} {
+		writeFile(t, pathA, first)
+		replica.Recheck(ours, theirs)
+		if err := a.Check(t.Context(), "b"); err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, pathA, step.ours)
+		replica.Recheck(ours, theirs)
+		reports = nil
+		for range 2 {
+			err := errors.Join(a.Check(t.Context(), "b"), forward(t, a))
+			if errors.Is(err, replica.ErrUntrusted) != (step.want != "") {
+				t.Errorf("%q: %v", step.want, err)
+			}
+		}
+		got := strings.Join(reports, "\n")
+		if !strings.HasPrefix(got, step.want) || step.want != "" && !strings.HasSuffix(got, "give all replicas the same keys in "+pathA) {
+			t.Errorf("the reports are %q, not %q", got, step.want)
+		}
+	}
+}
+
 // TestKeysAreReplaced goes through a rotation, and then takes the first key back: connections that use it end.
 func TestKeysAreReplaced(t *testing.T) {
 	t.Parallel()

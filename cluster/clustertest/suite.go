@@ -357,8 +357,8 @@ func testLease(t *testing.T, connect func(*testing.T) cluster.Engine) {
 
 func testMembers(t *testing.T, connect func(*testing.T) cluster.Engine) {
 	ctx, own, other := t.Context(), newName(), newName()
-	a := mustGet[*cluster.Members](t)(cluster.Join(ctx, connect(t), own, "h:1", cluster.MinLease))
-	b := mustGet[*cluster.Members](t)(cluster.Join(ctx, connect(t), other, "h:2", cluster.MinLease))
+	a := mustGet[*cluster.Members](t)(cluster.Join(ctx, connect(t), own, "h:1", cluster.MinLease, nil))
+	b := mustGet[*cluster.Members](t)(cluster.Join(ctx, connect(t), other, "h:2", cluster.MinLease, nil))
 	if b.Address(own) != "h:1" || b.Address("none") != "" {
 		t.Errorf("the members are %v", b.All())
 	}
@@ -371,9 +371,13 @@ func testMembers(t *testing.T, connect func(*testing.T) cluster.Engine) {
 		}
 	}
 	address(a, other, "h:2")
-	again := mustGet[*cluster.Members](t)(cluster.Join(ctx, connect(t), other, "h:2", cluster.MinLease)) // after a crash
-	if _, err := cluster.Join(ctx, connect(t), own, "h:3", cluster.MinLease); !errors.Is(err, cluster.ErrConflict) {
-		t.Errorf("the same name at another address: %v", err)
+	// After a crash:
+	again := mustGet[*cluster.Members](t)(cluster.Join(ctx, connect(t), other, "h:2", cluster.MinLease, nil))
+	waited := ""
+	waits := func(holder string, _ time.Duration) { waited += holder }
+	_, err := cluster.Join(ctx, connect(t), own, "h:3", cluster.MinLease, waits)
+	if !errors.Is(err, cluster.ErrConflict) || waited != "h:1" {
+		t.Errorf("the same name at another address: %v, after waiting for %q", err, waited)
 	}
 	if err := b.Leave(ctx); err != nil {
 		t.Error(err)

@@ -128,7 +128,9 @@ func (e *Engine) connection() []client.Option {
 			e.reconnected = make(chan struct{})
 		}),
 		client.ErrorHandler(func(_ *client.Conn, _ *client.Subscription, err error) {
-			report(fmt.Sprintf("NATS reports: %v", err))
+			if !errors.Is(err, client.ErrConsumerNotActive) { // of each watch, after the connection is lost, which is reported
+				report(fmt.Sprintf("NATS reports: %v", err))
+			}
 		}),
 	}
 	if e.opts.CredsFile != "" {

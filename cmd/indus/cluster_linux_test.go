@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -284,6 +285,17 @@ func TestMembersOfACluster(t *testing.T) {
 	c.served[0].signal(syscall.SIGTERM)
 	c.served[0].ends(0)
 	until("404 Not Found")
+
+	// A replica with another key, and one with the name of another one, are reported.
+	if err := os.WriteFile(filepath.Join(c.dirs[0], "peer.keys"), []byte(strings.Repeat("f", 64)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.start(0, `the replica b at \S+: this replica refuses its credentials .*: give all replicas the same keys in peer\.keys`)
+	c.served[0].signal(syscall.SIGTERM)
+	c.served[0].ends(0)
+	name := slices.Index(c.flags[0], "--replica") + 1
+	c.flags[0][name] = "b=" + fixture.FreeAddr(t)
+	c.start(0, `the name b belongs to a replica at \S+: waiting for its end, for at most 3s`)
 }
 
 // An API key that is added or removed at one replica is added or removed at all, also while NATS restarts.

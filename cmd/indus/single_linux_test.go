@@ -232,6 +232,18 @@ func TestASingleServerAndThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.served[other].waitFor(&c.served[other].err, "w: runs once at the replica [ab], where its row differs")
+
+	at := string(rune('a' + 1 - other))
+	if out := c.must(other, "mcp", "ls"); !regexp.MustCompile(`w +active .* ` + at + ` +file`).MatchString(out) {
+		t.Errorf("it runs at %s, and the list is %s", at, out)
+	}
+	c.served[other].signal(syscall.SIGTERM)
+	c.served[other].ends(0)
+	if err := os.WriteFile(filepath.Join(c.dirs[other], "peer.keys"), []byte(strings.Repeat("f", 64)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.start(other, "give all replicas the same keys in peer.keys")
+	c.served[other].waitFor(&c.served[other].err, "w: .*the credentials of the replicas do not fit")
 }
 
 // page runs a command of the page of a replica.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -172,6 +173,37 @@ func (c *Cluster) Tokens(ctx context.Context, s show.Streams) (*signin.Tokens, e
 // Ledger opens the ledger of the cluster.
 func (c *Cluster) Ledger(ctx context.Context, logger *slog.Logger) (*ledger.Shared, error) {
 	return ledger.OpenShared(ctx, c.Engine, c.Lease, &ledger.FileOptions{Logger: logger})
+}
+
+// SinglesKV is the KV of the leases of servers that run once. Its keys are their ids.
+const SinglesKV = "singles"
+
+// SingleHolder returns the replica that runs a server once, or "", and the fingerprint of the server there. The data of
+// the lease has both.
+func SingleHolder(data string) (name, row string) {
+	name, row, _ = strings.Cut(data, " ")
+	return name, row
+}
+
+// SingleReplicas returns the replicas that run the servers which run once in the cluster, by server.
+func SingleReplicas(ctx context.Context, c *mcpconfig.Cluster, s show.Streams) (map[string]string, error) {
+	shared, err := OpenCluster(ctx, c, 0, s)
+	if err != nil {
+		return nil, err
+	}
+	defer shared.Close()
+	ctx, cancel := context.WithTimeout(ctx, clusterWait)
+	defer cancel()
+	holders, err := cluster.OpenHolders(ctx, shared.KV(SinglesKV))
+	if err != nil {
+		return nil, clusterError(err)
+	}
+	defer holders.Close()
+	replicas := holders.All()
+	for server, data := range replicas {
+		replicas[server], _ = SingleHolder(data)
+	}
+	return replicas, nil
 }
 
 // ClusterFlags holds the flags of a command that changes state which processes may share.

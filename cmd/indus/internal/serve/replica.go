@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"os/signal"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -17,6 +20,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/identity"
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/replica"
 	"github.com/spf13/cobra"
@@ -140,6 +144,7 @@ func (p *replication) openReplica(s show.Streams) (*replica.Replica, net.Listene
 	r, err := replica.New(&replica.Options{
 		Name: p.own.Name, Credentials: credentials, Peers: p.others, Logger: s.Logger(),
 		Claims: remote.Claims, Restore: remote.Restore, Members: p.memberAddress, Services: p.singles.handler,
+		Report: func(text string) { s.Reportf("%s", show.Clean(text)) },
 	})
 	switch {
 	case err != nil && p.peerKeys != "":
@@ -153,6 +158,45 @@ func (p *replication) openReplica(s show.Streams) (*replica.Replica, net.Listene
 	}
 	s.Reportf("replica %s: the others reach it at %s", p.own.Name, l.Addr())
 	return r, l, nil
+}
+
+// checkPeers reports the peers that run now and whose credentials do not fit. A peer that starts later checks this
+// replica. DNS names of peers are not looked up.
+func (p *replication) checkPeers(ctx context.Context, r *replica.Replica) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	for _, name := range p.peerNames() {
+		running.Go(func() {
+			for range peerChecks {
+				if err := r.Check(ctx, name); err == nil || errors.Is(err, replica.ErrUntrusted) ||
+					!watch.Sleep(ctx, peerCheckPause) {
+					return
+				}
+			}
+		})
+	}
+}
+
+// A peer that starts at the same time may take some time until it answers.
+const (
+	peerChecks     = 10
+	peerCheckPause = 3 * time.Second
+)
+
+// peerNames returns the names of the other replicas.
+func (p *replication) peerNames() []string {
+	names := map[string]bool{}
+	for _, other := range p.others {
+		names[other.Name] = true
+	}
+	if m := p.members.Load(); m != nil {
+		for name := range m.All() {
+			names[name] = true
+		}
+	}
+	delete(names, p.own.Name)
+	delete(names, "") // a name in DNS
+	return slices.Collect(maps.Keys(names))
 }
 
 // signalPause is the time in which a second signal counts as the first: a wrapper may forward the signal of a terminal.
@@ -224,7 +268,7 @@ func (f *serveFlags) repeatShared() string {
 }
 
 // join makes this process a member of the cluster, so that other replicas find it without --peer.
-func (p *replication) join(ctx context.Context, l net.Listener) error {
+func (p *replication) join(ctx context.Context, l net.Listener, s show.Streams) error {
 	if p.shared == nil || l == nil {
 		return nil
 	}
@@ -239,7 +283,11 @@ func (p *replication) join(ctx context.Context, l net.Listener) error {
 		return command.Usagef("--replica %s: with a cluster, HOST is where the other replicas reach this one, not %q",
 			p.replica, host)
 	}
-	members, err := cluster.Join(ctx, p.shared, p.own.Name, net.JoinHostPort(host, port), p.shared.Lease)
+	waits := func(holder string, most time.Duration) {
+		s.Reportf("cluster: the name %s belongs to a replica at %s: waiting for its end, for at most %v", p.own.Name,
+			show.Clean(holder), most.Round(time.Second))
+	}
+	members, err := cluster.Join(ctx, p.shared, p.own.Name, net.JoinHostPort(host, port), p.shared.Lease, waits)
 	if _, taken := errors.AsType[*cluster.HeldError](err); taken {
 		return command.AsUsage(fmt.Errorf("--replica %s: %w", p.replica, err))
 	}

@@ -329,10 +329,13 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	if peers != nil {
 		defer peers.Close()
 	}
-	if err := f.join(ctx, peers); err != nil {
+	if err := f.join(ctx, peers, s); err != nil {
 		return err
 	}
 	defer f.leave(context.WithoutCancel(ctx), s)
+	if one != nil {
+		defer inBackground(ctx, func(ctx context.Context) { f.checkPeers(ctx, one) })()
+	}
 	f.singles.replica = one
 	if err := f.singles.open(ctx); err != nil {
 		return err

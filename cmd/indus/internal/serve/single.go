@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,8 +24,6 @@ import (
 )
 
 const (
-	// singlesName is the KV of the leases of servers that run once. Its keys are their ids.
-	singlesName = "singles"
 	// restartPath is the path of the request to end a server, so that it starts again.
 	restartPath = "/restart"
 	// singleRetry is the pause before the next attempt to take a lease, or to reach the replica that has it.
@@ -72,7 +69,7 @@ func (f *serveFlags) checkSingles(c *mcpconfig.Config) error {
 // open begins to follow where the servers run.
 func (o *singles) open(ctx context.Context) (err error) {
 	if o.shared != nil && o.replica != nil {
-		o.holders, err = cluster.OpenHolders(ctx, o.shared.KV(singlesName))
+		o.holders, err = cluster.OpenHolders(ctx, o.shared.KV(command.SinglesKV))
 	}
 	return err
 }
@@ -147,7 +144,8 @@ func (o *singles) compete(ctx context.Context, p *post) {
 			}
 			continue
 		}
-		kv, data := o.shared.KV(singlesName), o.replica.Name()+" "+ledger.Fingerprint(p.server) // see holder
+		kv := o.shared.KV(command.SinglesKV)
+		data := o.replica.Name() + " " + ledger.Fingerprint(p.server) // see command.SingleHolder
 		lease, err := cluster.Acquire(ctx, kv, p.server.ID, data, o.shared.Lease, nil)
 		if err != nil {
 			expected := errors.Is(err, cluster.ErrConflict) || errors.Is(err, cluster.ErrUnavailable)
@@ -165,11 +163,10 @@ func (o *singles) compete(ctx context.Context, p *post) {
 	}
 }
 
-// holder returns the replica that runs a server, or "", and the fingerprint that the server has there. The data of the
-// lease has both. changed is closed when that is over.
+// holder is [command.SingleHolder] of a server. changed is closed when that is over.
 func (o *singles) holder(id string) (name, row string, changed <-chan struct{}) {
 	data, changed := o.holders.Of(id)
-	name, row, _ = strings.Cut(data, " ")
+	name, row = command.SingleHolder(data)
 	return name, row, changed
 }
 
@@ -314,7 +311,10 @@ func (e *elsewhere) RoundTrip(r *http.Request) (*http.Response, error) {
 		if holder != "" {
 			var answer *http.Response
 			answer, why = e.send(r, body, holder, changed)
-			if !errors.Is(why, replica.ErrGone) {
+			switch {
+			case errors.Is(why, replica.ErrUntrusted):
+				return nil, fmt.Errorf("%w: %w", interop.ErrNowhere, why)
+			case !errors.Is(why, replica.ErrGone):
 				return answer, why
 			}
 		}

@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -39,7 +40,8 @@ const lsHelp = `Connect to every configured server and show its state: phase, er
 number of tools, time to connect, file, and command or URL. If a server needs a sign-in,
 the expiry of the sign-in is shown, with "per": "principal" also for each caller of indus
 serve. If a server did not connect, the reason and a remedy are shown. A faulted server
-is no failure of ls, which exits 0.
+is no failure of ls, which exits 0. A "single" server of a cluster is not started: the
+column RUNS ONCE has the replica that runs it.
 
 A session:
   $ indus mcp ls --mcp servers.json
@@ -70,7 +72,9 @@ type serverRow struct {
 	Kind      interop.Kind          `json:"kind,omitempty"`
 	Fault     string                `json:"fault,omitempty"`
 	Try       string                `json:"try,omitempty"`
-	Heard     *time.Time            `json:"heard,omitempty"` // with --offline
+	Heard     *time.Time            `json:"heard,omitempty"`   // with --offline
+	Single    bool                  `json:"single,omitempty"`  // it runs once in the cluster, and ls does not start it
+	Replica   string                `json:"replica,omitempty"` // where it runs
 	SignIn    *signin.Report        `json:"signIn,omitempty"`
 	SignIns   []*signin.Report      `json:"signIns,omitempty"` // of callers, with "per": "principal"
 	Scope     mcpconfig.Scope       `json:"scope"`
@@ -145,7 +149,8 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 			return nil, err
 		}
 	} else {
-		mounted, err := f.Connect(ctx, c.Servers(), schema.Original, s)
+		own := show.Where(c.Servers(), func(o interop.Server) bool { return !o.Single })
+		mounted, err := f.Connect(ctx, own, schema.Original, s)
 		if err != nil {
 			return nil, err
 		}
@@ -164,6 +169,7 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 		}
 		row := serverRow{
 			Server: r.Server.ID, State: r.State, Transport: r.Kind, Target: r.Target, Scope: r.Scope, File: r.File, Line: r.Line,
+			Single: r.State == mcpconfig.Active && r.Server.Single,
 		}
 		if r.State == mcpconfig.Active {
 			if err := row.signIns(ctx, tokens, r.Server); err != nil && err.Error() != unread {
@@ -180,7 +186,7 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 			if heard := known.Heard[r.Server.ID]; !heard.IsZero() {
 				row.Heard = &heard
 			}
-		default:
+		case !row.Single:
 			row.Phase, row.Era, row.Version, row.Tools = st.Phase, st.Era, st.Version, st.Tools
 			row.took, row.Millis, row.Noise = st.Took, st.Took.Milliseconds(), st.Noise
 			if st.Fault != nil {
@@ -192,25 +198,43 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 		}
 		rows = append(rows, row)
 	}
-	return rows, nil
+	if !f.offline && slices.ContainsFunc(rows, func(r serverRow) bool { return r.Single }) {
+		replicas, err := command.SingleReplicas(ctx, c.Cluster, s)
+		if err != nil && ctx.Err() == nil {
+			s.Reportf("it is not known where servers run that are \"single\": %v", err)
+		}
+		for i := range rows {
+			if rows[i].Single {
+				rows[i].Replica = replicas[rows[i].Server]
+			}
+		}
+	}
+	return rows, ctx.Err()
 }
 
 func (f *lsFlags) table(rows []serverRow) *show.Table {
 	t := &show.Table{Spare: []string{"TARGET", "SCOPE", "ERA", "MCP", "TIME", "HEARD"}}
 	hasSignIns := slices.ContainsFunc(rows, func(r serverRow) bool { return r.signInText != "" })
-	add := func(signIn string, cells ...string) {
-		if hasSignIns { // before the last two columns
+	hasSingles := slices.ContainsFunc(rows, func(r serverRow) bool { return r.Single })
+	add := func(signIn, runsAt string, cells ...string) {
+		if hasSingles { // before the last two columns
+			cells = slices.Insert(cells, len(cells)-2, runsAt)
+		}
+		if hasSignIns {
 			cells = slices.Insert(cells, len(cells)-2, signIn)
 		}
 		t.Add(cells...)
 	}
 	if f.offline {
-		add("SIGN-IN", "SERVER", "STATE", "TOOLS", "HEARD", "SCOPE", "TARGET")
+		add("SIGN-IN", "RUNS ONCE", "SERVER", "STATE", "TOOLS", "HEARD", "SCOPE", "TARGET")
 	} else {
-		add("SIGN-IN", "SERVER", "PHASE", "ERA", "MCP", "TOOLS", "TIME", "SCOPE", "TARGET")
+		add("SIGN-IN", "RUNS ONCE", "SERVER", "PHASE", "ERA", "MCP", "TOOLS", "TIME", "SCOPE", "TARGET")
 	}
 	for _, r := range rows {
-		phase, tools, when := string(r.State), "", ""
+		phase, tools, when, runsAt := string(r.State), "", "", ""
+		if r.Single {
+			runsAt = cmp.Or(r.Replica, "unknown")
+		}
 		if r.Phase != "" {
 			phase = string(r.Phase)
 		}
@@ -221,9 +245,9 @@ func (f *lsFlags) table(rows []serverRow) *show.Table {
 			tools, when = fmt.Sprint(r.Tools), show.Duration(r.took)
 		}
 		if f.offline {
-			add(r.signInText, r.Server, phase, tools, when, string(r.Scope), r.Target)
+			add(r.signInText, runsAt, r.Server, phase, tools, when, string(r.Scope), r.Target)
 		} else {
-			add(r.signInText, r.Server, phase, string(r.Era), r.Version, tools, when, string(r.Scope), r.Target)
+			add(r.signInText, runsAt, r.Server, phase, string(r.Era), r.Version, tools, when, string(r.Scope), r.Target)
 		}
 	}
 	return t
