@@ -70,7 +70,7 @@ func (o Offer) Row(id string, values map[string]string) (json.RawMessage, error)
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !b.used[name] {
-			b.fail("it has no value %q", name)
+			b.fail("it has no value %q%s", name, b.takesText())
 		}
 	}
 	switch {
@@ -99,7 +99,8 @@ type builder struct {
 	used   map[string]bool // the values that were used
 	// declared has the names of the inputs of the entry.
 	declared map[string]bool
-	hashed   bool // the launcher runs files with a known hash, and fetches nothing
+	takes    []string // those for which a person may give a value
+	hashed   bool     // the launcher runs files with a known hash, and fetches nothing
 	missing  []Needed
 	err      error
 }
@@ -309,6 +310,9 @@ func (b *builder) named(a Argument) []string {
 // could choose any variable of the environment, and have it sent to its address.
 func (b *builder) value(key string, in Input, prefixed bool) (string, bool) {
 	b.declared[key] = true
+	if in.Value == "" && key != "" {
+		b.takes = append(b.takes, key)
+	}
 	if given, ok := b.values[key]; ok && in.Value == "" {
 		b.used[key] = true
 		return given, b.choose(key, given, in.Choices)
@@ -326,6 +330,15 @@ func (b *builder) value(key string, in Input, prefixed bool) (string, bool) {
 		b.missing = append(b.missing, Needed{key, in})
 	}
 	return "", false
+}
+
+// takesText names the values that the entry takes.
+func (b *builder) takesText() string {
+	if len(b.takes) == 0 {
+		return ": it takes none"
+	}
+	slices.Sort(b.takes)
+	return ": it takes " + text.Clip(strings.Join(slices.Compact(b.takes), ", "), maxName)
 }
 
 // choose reports whether a given value is one of the choices.

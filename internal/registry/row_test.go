@@ -81,6 +81,10 @@ func TestMissingValuesAreNamed(t *testing.T) {
 		err.Error() != "B must be one of one, two" {
 		t.Error(err)
 	}
+	if _, err = o.Row("s", map[string]string{"no-dir": "/"}); err == nil ||
+		err.Error() != `it has no value "no-dir": it takes B, dir, x` {
+		t.Error(err)
+	}
 	row, err := o.Row("s", map[string]string{"x": "1", "B": "two", "dir": "/"})
 	want := `{"command":"npx","args":["-y","s@1.0.0","--dir=/"],"env":{"A":"1-{y}","B":"two"}}`
 	if err != nil || string(row) != want {
