@@ -46,6 +46,8 @@ type Control struct {
 	// ApproveAt is the address of a page on which a person approves a call. The text that a caller gets names it, and the
 	// command. If it is "", the text names only the command.
 	ApproveAt string
+	// ApproveBy is the command that approves a call, without the ID. If it is "", it is "indus approvals allow".
+	ApproveBy string
 	// Changes returns the difference of a tool from its approved version, for a person who approves a call. It is called
 	// only for tools that are new or changed. If it is nil, the approval does not show the difference.
 	Changes func(ctx context.Context, server, tool string) string

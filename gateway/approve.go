@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -140,7 +141,7 @@ func (g *Gateway) maskText(s string) string {
 
 // waits returns the answer to a request that waits for an approval.
 func (g *Gateway) waits(i approval.Item) *refusal {
-	at := "by `indus approvals allow " + i.ID + "`"
+	at := "by `" + cmp.Or(g.opts.Control.ApproveBy, "indus approvals allow") + " " + i.ID + "`"
 	if page := g.opts.Control.ApproveAt; page != "" {
 		at = "at " + page + " or " + at
 	}

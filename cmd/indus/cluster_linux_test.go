@@ -177,6 +177,9 @@ func TestApprovalsOfACluster(t *testing.T) {
 	if other := c.waits(1, "first"); other != id {
 		t.Errorf("the same call waits for %s and %s", id, other)
 	}
+	if text := c.call(0, "first"); !strings.Contains(text, "by `indus approvals allow --mcp FILE "+id+"`") {
+		t.Errorf("a caller reads %s", text)
+	}
 	missed, err := projectCommand(c.dirs[1], "approvals", "allow", id, "--yes").CombinedOutput()
 	if err == nil || !strings.Contains(string(missed), `" on this machine; --mcp FILE names the configuration of a cluster`) {
 		t.Errorf("without the configuration: %v: %s", err, missed)

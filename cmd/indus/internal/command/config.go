@@ -99,7 +99,7 @@ func (f *ConfigFlags) Read(ctx context.Context) (*mcpconfig.Config, error) {
 // ReportLocal reports that a command does not use the cluster of the configuration, if there is one.
 func (f *ConfigFlags) ReportLocal(s show.Streams) (hasCluster bool) {
 	if f.hasCluster {
-		s.Reportf(`this shows the sign-ins and approved tools of this machine, not those of the "cluster"`)
+		s.Reportf(`this uses the sign-ins and approved tools of this machine, not those of the "cluster"`)
 	}
 	return f.hasCluster
 }

@@ -315,6 +315,9 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	}
 	defer clients.close()
 	hasPage := !f.stdio && !f.noPage
+	if f.shared != nil { // callers do not get the path
+		rules.options.ApproveBy = "indus approvals allow --mcp FILE"
+	}
 	if hasPage {
 		rules.options.ApproveAt = cmp.Or(front.initial.URL, clients.local) + "/approvals"
 	}

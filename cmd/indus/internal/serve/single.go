@@ -312,10 +312,10 @@ func (e *elsewhere) RoundTrip(r *http.Request) (*http.Response, error) {
 			var answer *http.Response
 			answer, why = e.send(r, body, holder, changed)
 			switch {
-			case errors.Is(why, replica.ErrUntrusted):
-				return nil, fmt.Errorf("%w: %w", interop.ErrNowhere, why)
 			case !errors.Is(why, replica.ErrGone):
 				return answer, why
+			case errors.Is(why, replica.ErrUntrusted):
+				return nil, fmt.Errorf("%w: %w", interop.ErrNowhere, why)
 			}
 		}
 		if err := e.shared.Check(); err != nil {
