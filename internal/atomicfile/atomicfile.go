@@ -13,7 +13,13 @@ import (
 // text. The new file keeps the mode and the owner of old. If old is nil, only the user may read and
 // write it. The new text has a fixed temporary name until it is complete, so a crash leaves at most
 // one such file. Replace never writes through a file or link that is already at the temporary name.
-func Replace(path string, text []byte, old fs.FileInfo) error {
+func Replace(path string, text []byte, old fs.FileInfo) error { return replace(path, text, old, true) }
+
+// Publish is [Replace] for a file that is useless after a crash of the system. It does not wait for the disk, so the
+// file may be empty after such a crash.
+func Publish(path string, text []byte) error { return replace(path, text, nil, false) }
+
+func replace(path string, text []byte, old fs.FileInfo, durable bool) error {
 	dir := filepath.Dir(path)
 	name := filepath.Join(dir, "."+filepath.Base(path)+".new")
 	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -28,7 +34,7 @@ func Replace(path string, text []byte, old fs.FileInfo) error {
 		err = f.Chmod(old.Mode().Perm())
 		keepOwner(f, old)
 	}
-	if err == nil {
+	if err == nil && durable {
 		err = f.Sync()
 	}
 	err = errors.Join(err, f.Close())
@@ -38,6 +44,9 @@ func Replace(path string, text []byte, old fs.FileInfo) error {
 	if err != nil {
 		_ = os.Remove(name)
 		return err
+	}
+	if !durable {
+		return nil
 	}
 	if d, err := os.Open(dir); err == nil { // makes the renaming durable; if this fails, the file is complete anyway
 		_ = d.Sync()

@@ -24,9 +24,9 @@ func Listed(all *[]string) pflag.Value { return &texts{all: all, split: true} }
 // Set implements [pflag.Value].
 func (t *texts) Set(s string) error {
 	more := []string{s}
-	if t.split && s != "" {
+	if t.split {
 		var err error
-		if more, err = csv.NewReader(strings.NewReader(s)).Read(); err != nil {
+		if more, err = csv.NewReader(strings.NewReader(s)).Read(); err != nil && s != "" {
 			return err
 		}
 	}

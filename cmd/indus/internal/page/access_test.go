@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -388,5 +390,24 @@ func TestTheScriptLeavesTheNotice(t *testing.T) {
 	}
 	if _, text := b.send(http.MethodGet, "/servers", nil, "Sec-Fetch-Dest: document"); !strings.Contains(text, notice) {
 		t.Error("the page has no notice:", text)
+	}
+}
+
+// After a crash of the system, the file of a page may be empty.
+func TestAnEmptyFileOfAPageIsRemoved(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	file := filepath.Join(state, "indus", "pages", "7.json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if urls, err := page.Running(t.Context()); err != nil || len(urls) > 0 {
+		t.Error(urls, err)
+	}
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Error(err)
 	}
 }

@@ -60,7 +60,7 @@ func (l *links) announce(address string) error {
 		return err
 	}
 	path := filepath.Join(dir, fmt.Sprintf("%d.json", os.Getpid()))
-	if err := atomicfile.Replace(path, append(text, '\n'), nil); err != nil {
+	if err := atomicfile.Publish(path, append(text, '\n')); err != nil {
 		return err
 	}
 	l.path = path
@@ -144,7 +144,7 @@ func findRunning(isAlive func(servedPage) bool) (all []servedPage, err error) {
 		}
 		var r servedPage
 		text, err := atomicfile.ReadPrivate(path, maxForm)
-		if err == nil {
+		if err == nil && len(text) > 0 {
 			err = json.Unmarshal(text, &r)
 		}
 		if err != nil {
