@@ -156,7 +156,7 @@ var layers = []layer{
 	{"cmd/indus/internal/connect", []string{"identity", "mcpconfig", "cmd/indus/internal/keys", "cmd/indus/internal/show",
 		"cmd/indus/internal/command", "internal/atomicfile", "internal/secret", "internal/statefile"},
 		"it creates the keys of clients where keys has them"},
-	{"cmd/indus/internal/telemetry", []string{"internal/telemetry", "cmd/indus/internal/show",
+	{"cmd/indus/internal/telemetry", []string{"internal/telemetry", "internal/wire", "cmd/indus/internal/show",
 		"cmd/indus/internal/command"}, "the one place that knows the SDK of OpenTelemetry"},
 	{"cmd/indus/internal/describe", []string{"approval", "audit", "interop", "ledger", "policy",
 		"cmd/indus/internal/command", "cmd/indus/internal/show"}, "the words that commands and the page share: no flag and no output"},

@@ -54,12 +54,9 @@ func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpa
 	if len(spans) == 0 {
 		return nil
 	}
-	body, err := json.Marshal(newTraces(spans))
-	if err == nil && e.target.gzip {
-		body, err = compressed(body)
-	}
-	if err != nil {
-		return err
+	body := encode(spans)
+	if e.target.gzip {
+		body = compressed(body)
 	}
 	var last error // the end of ctx is not the reason why spans are lost
 	for wait := firstWait; ; wait = min(2*wait, longestWait) {
@@ -157,12 +154,10 @@ func retryAfter(h http.Header) time.Duration {
 	return min(time.Duration(seconds)*time.Second, time.Minute)
 }
 
-func compressed(b []byte) ([]byte, error) {
+func compressed(b []byte) []byte {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
-	_, err := w.Write(b)
-	if err == nil {
-		err = w.Close()
-	}
-	return out.Bytes(), err
+	_, _ = w.Write(b) // a buffer takes all
+	_ = w.Close()
+	return out.Bytes()
 }

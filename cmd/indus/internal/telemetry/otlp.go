@@ -1,77 +1,15 @@
 package telemetry
 
 import (
-	"encoding/base64"
-	"math"
+	"encoding/hex"
 	"strconv"
 	"time"
 
+	"github.com/indusagi/indus/internal/wire"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
-)
-
-// The types are the JSON form of opentelemetry-proto 1.11 (trace/v1/trace.proto): ids are hexadecimal, 64-bit integers
-// are texts, and enumerations are numbers.
-type (
-	traces struct {
-		ResourceSpans []resourceSpans `json:"resourceSpans"`
-	}
-	resourceSpans struct {
-		Resource   origin       `json:"resource"`
-		ScopeSpans []scopeSpans `json:"scopeSpans"`
-		SchemaURL  string       `json:"schemaUrl,omitempty"`
-	}
-	scopeSpans struct {
-		Scope origin `json:"scope"`
-		Spans []span `json:"spans"`
-	}
-	origin struct {
-		Name       string     `json:"name,omitempty"`
-		Version    string     `json:"version,omitempty"`
-		Attributes []keyValue `json:"attributes,omitempty"`
-	}
-	span struct {
-		TraceID           string     `json:"traceId"`
-		SpanID            string     `json:"spanId"`
-		TraceState        string     `json:"traceState,omitempty"`
-		ParentSpanID      string     `json:"parentSpanId,omitempty"`
-		Flags             uint32     `json:"flags"`
-		Name              string     `json:"name"`
-		Kind              int        `json:"kind"`
-		Start             string     `json:"startTimeUnixNano"`
-		End               string     `json:"endTimeUnixNano"`
-		Attributes        []keyValue `json:"attributes,omitempty"`
-		DroppedAttributes int        `json:"droppedAttributesCount,omitempty"`
-		Events            []event    `json:"events,omitempty"`
-		DroppedEvents     int        `json:"droppedEventsCount,omitempty"`
-		Links             []link     `json:"links,omitempty"`
-		DroppedLinks      int        `json:"droppedLinksCount,omitempty"`
-		Status            spanStatus `json:"status"`
-	}
-	event struct {
-		Time              string     `json:"timeUnixNano"`
-		Name              string     `json:"name"`
-		Attributes        []keyValue `json:"attributes,omitempty"`
-		DroppedAttributes int        `json:"droppedAttributesCount,omitempty"`
-	}
-	link struct {
-		TraceID           string     `json:"traceId"`
-		SpanID            string     `json:"spanId"`
-		TraceState        string     `json:"traceState,omitempty"`
-		Attributes        []keyValue `json:"attributes,omitempty"`
-		DroppedAttributes int        `json:"droppedAttributesCount,omitempty"`
-		Flags             uint32     `json:"flags"`
-	}
-	spanStatus struct {
-		Message string `json:"message,omitempty"`
-		Code    int    `json:"code,omitempty"`
-	}
-	keyValue struct {
-		Key   string         `json:"key"`
-		Value map[string]any `json:"value"`
-	}
 )
 
 // The flags of a span tell whether its parent is in another process (trace.proto, SpanFlags).
@@ -80,124 +18,129 @@ const (
 	flagRemote    = 0x200
 )
 
-// newTraces groups spans by their scope. All spans of one exporter have one resource.
-func newTraces(spans []sdktrace.ReadOnlySpan) *traces {
-	var scopes []scopeSpans
-	places := map[string]int{}
-	for _, s := range spans {
-		scope := s.InstrumentationScope()
-		i, ok := places[scope.Name]
-		if !ok {
-			i = len(scopes)
-			places[scope.Name] = i
-			scopes = append(scopes, scopeSpans{Scope: origin{
-				Name: scope.Name, Version: scope.Version, Attributes: keyValues(scope.Attributes.ToSlice()),
-			}})
-		}
-		scopes[i].Spans = append(scopes[i].Spans, newSpan(s))
+// encoder appends the JSON form of opentelemetry-proto 1.11 (trace/v1/trace.proto). Ids are hexadecimal, 64-bit
+// integers are texts, and enumerations are numbers. Each key comes with the bytes around it.
+type encoder []byte
+
+// encode returns a request with the spans. All of them have one resource and one scope, and none has events.
+func encode(spans []sdktrace.ReadOnlySpan) []byte {
+	const size = 1 << 10 // more than most spans take
+	e := make(encoder, 0, size*(1+len(spans)))
+	r, scope := spans[0].Resource(), spans[0].InstrumentationScope()
+	e.raw(`{"resourceSpans":[{"resource":{"attributes":`)
+	e.attributes(r.Attributes())
+	e.raw(`}`)
+	e.text(`,"schemaUrl":`, r.SchemaURL())
+	e.raw(`,"scopeSpans":[{"scope":{"name":`)
+	e.quote(scope.Name)
+	e.text(`,"version":`, scope.Version)
+	e.raw(`},"spans":[`)
+	for i, s := range spans {
+		e.separate(i)
+		e.span(s)
 	}
-	r := spans[0].Resource()
-	return &traces{ResourceSpans: []resourceSpans{{
-		Resource: origin{Attributes: keyValues(r.Attributes())}, ScopeSpans: scopes, SchemaURL: r.SchemaURL(),
-	}}}
+	e.raw(`]}]}]}`)
+	return e
 }
 
-func newSpan(s sdktrace.ReadOnlySpan) span {
-	c := s.SpanContext()
-	out := span{
-		TraceID: c.TraceID().String(), SpanID: c.SpanID().String(), TraceState: c.TraceState().String(),
-		Flags: flagsOf(c, s.Parent()), Name: s.Name(), Kind: int(s.SpanKind()),
-		Start: nanoseconds(s.StartTime()), End: nanoseconds(s.EndTime()),
-		Attributes: keyValues(s.Attributes()), DroppedAttributes: s.DroppedAttributes(),
-		DroppedEvents: s.DroppedEvents(), DroppedLinks: s.DroppedLinks(), Status: newStatus(s.Status()),
+func (e *encoder) span(s sdktrace.ReadOnlySpan) {
+	e.context(s.SpanContext(), s.Parent())
+	if parent := s.Parent().SpanID(); parent.IsValid() {
+		e.id(`,"parentSpanId":"`, parent[:])
 	}
-	if s.Parent().SpanID().IsValid() {
-		out.ParentSpanID = s.Parent().SpanID().String()
+	e.raw(`,"name":`)
+	e.quote(s.Name())
+	e.number(`,"kind":`, int64(s.SpanKind()))
+	e.time(`,"startTimeUnixNano":"`, s.StartTime())
+	e.time(`,"endTimeUnixNano":"`, s.EndTime())
+	e.raw(`,"attributes":`)
+	e.attributes(s.Attributes())
+	e.number(`,"droppedAttributesCount":`, int64(s.DroppedAttributes()))
+	e.raw(`,"links":[`)
+	for i, l := range s.Links() {
+		e.separate(i)
+		e.context(l.SpanContext, l.SpanContext)
+		e.raw(`}`)
 	}
-	for _, e := range s.Events() {
-		out.Events = append(out.Events, event{nanoseconds(e.Time), e.Name, keyValues(e.Attributes), e.DroppedAttributeCount})
-	}
-	for _, l := range s.Links() {
-		c := l.SpanContext
-		out.Links = append(out.Links, link{c.TraceID().String(), c.SpanID().String(), c.TraceState().String(),
-			keyValues(l.Attributes), l.DroppedAttributeCount, flagsOf(c, c)})
-	}
-	return out
+	e.raw(`]`)
+	e.number(`,"droppedLinksCount":`, int64(s.DroppedLinks()))
+	e.status(s.Status())
+	e.raw(`}`)
 }
 
-// flagsOf returns the flags of c, and whether the other context is remote.
-func flagsOf(c, other trace.SpanContext) uint32 {
-	flags := uint32(c.TraceFlags()) | flagHasRemote
+// context begins a span or a link. The flags tell whether the other context is remote.
+func (e *encoder) context(c, other trace.SpanContext) {
+	traceID, spanID := c.TraceID(), c.SpanID()
+	e.id(`{"traceId":"`, traceID[:])
+	e.id(`,"spanId":"`, spanID[:])
+	e.text(`,"traceState":`, c.TraceState().String())
+	flags := int64(c.TraceFlags()) | flagHasRemote
 	if other.IsRemote() {
 		flags |= flagRemote
 	}
-	return flags
+	e.number(`,"flags":`, flags)
 }
 
-// newStatus converts the codes of the API, which have another order than those of the protocol.
-func newStatus(s sdktrace.Status) spanStatus {
-	out := spanStatus{Message: s.Description}
+// status writes the codes of the API, which have another order than those of the protocol.
+func (e *encoder) status(s sdktrace.Status) {
 	switch s.Code {
 	case codes.Ok:
-		out.Code = 1
+		e.raw(`,"status":{"code":1}`)
 	case codes.Error:
-		out.Code = 2
+		e.raw(`,"status":{"code":2`)
+		e.text(`,"message":`, s.Description)
+		e.raw(`}`)
 	}
-	return out
 }
 
-func nanoseconds(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
-
-func keyValues(list []attribute.KeyValue) []keyValue {
-	out := make([]keyValue, 0, len(list))
-	for _, kv := range list {
-		out = append(out, keyValue{string(kv.Key), anyValue(kv.Value)})
+// attributes writes a list. All values of indus are texts and integers. Any other value becomes a text.
+func (e *encoder) attributes(list []attribute.KeyValue) {
+	e.raw(`[`)
+	for i, kv := range list {
+		e.separate(i)
+		e.raw(`{"key":`)
+		e.quote(string(kv.Key))
+		if kv.Value.Type() == attribute.INT64 {
+			*e = append(strconv.AppendInt(append(*e, `,"value":{"intValue":"`...), kv.Value.AsInt64(), 10), `"}}`...)
+			continue
+		}
+		e.raw(`,"value":{"stringValue":`)
+		e.quote(kv.Value.String())
+		e.raw(`}}`)
 	}
-	return out
+	e.raw(`]`)
 }
 
-// anyValue returns the AnyValue of common.proto. A value of a later type of the API is a text.
-func anyValue(v attribute.Value) map[string]any {
-	switch v.Type() {
-	case attribute.EMPTY:
-		return map[string]any{}
-	case attribute.BOOL:
-		return map[string]any{"boolValue": v.AsBool()}
-	case attribute.INT64:
-		return map[string]any{"intValue": strconv.FormatInt(v.AsInt64(), 10)}
-	case attribute.FLOAT64:
-		return map[string]any{"doubleValue": double(v.AsFloat64())}
-	case attribute.BYTESLICE:
-		return map[string]any{"bytesValue": base64.StdEncoding.EncodeToString(v.AsByteSlice())}
-	case attribute.STRINGSLICE:
-		return arrayValue(v.AsStringSlice(), attribute.StringValue)
-	case attribute.INT64SLICE:
-		return arrayValue(v.AsInt64Slice(), attribute.Int64Value)
-	case attribute.FLOAT64SLICE:
-		return arrayValue(v.AsFloat64Slice(), attribute.Float64Value)
-	case attribute.BOOLSLICE:
-		return arrayValue(v.AsBoolSlice(), attribute.BoolValue)
+// separate begins the next element of a list.
+func (e *encoder) separate(i int) {
+	if i > 0 {
+		e.raw(`,`)
 	}
-	return map[string]any{"stringValue": v.String()}
 }
 
-func arrayValue[T any](list []T, value func(T) attribute.Value) map[string]any {
-	values := make([]any, 0, len(list))
-	for _, x := range list {
-		values = append(values, anyValue(value(x)))
+func (e *encoder) raw(s string) { *e = append(*e, s...) }
+
+func (e *encoder) quote(s string) { *e = wire.AppendQuote(*e, s) }
+
+// text writes a member, unless s is "".
+func (e *encoder) text(key, s string) {
+	if s != "" {
+		e.raw(key)
+		e.quote(s)
 	}
-	return map[string]any{"arrayValue": map[string]any{"values": values}}
 }
 
-// double returns a number for JSON. Protobuf writes the numbers that JSON lacks as texts.
-func double(f float64) any {
-	switch {
-	case math.IsNaN(f):
-		return "NaN"
-	case math.IsInf(f, 1):
-		return "Infinity"
-	case math.IsInf(f, -1):
-		return "-Infinity"
+// number writes a member, unless n is 0.
+func (e *encoder) number(key string, n int64) {
+	if n != 0 {
+		*e = strconv.AppendInt(append(*e, key...), n, 10)
 	}
-	return f
+}
+
+func (e *encoder) id(key string, id []byte) {
+	*e = append(hex.AppendEncode(append(*e, key...), id), '"')
+}
+
+func (e *encoder) time(key string, t time.Time) {
+	*e = append(strconv.AppendInt(append(*e, key...), t.UnixNano(), 10), '"')
 }
