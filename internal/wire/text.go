@@ -13,7 +13,7 @@ func scanText(b []byte, i int) (int, stopReason) {
 		if m == 0 {
 			i += 8
 			run++
-			if run == 4 {
+			if run == 16 {
 				i, run = skipPlain(b, i), 0
 			}
 			continue
