@@ -119,6 +119,10 @@ func (f *configFile) text(ctx context.Context) ([]byte, error) {
 
 // rows reads every member that holds servers. If two members have one name, both are read.
 func (f *configFile) rows() {
+	settings := map[string]func(*hujson.ObjectMember){
+		"auth": f.readAuth, "approvals": f.readApprovals, "cluster": f.readCluster, "registries": f.readRegistries,
+		"audit": f.readAudit,
+	}
 	var servers, others []string
 	var misspelt, misspeltPolicy *hujson.ObjectMember // a misspelt "auth" or "policy"
 	for name, m := range tree.Members(&f.doc.Root) {
@@ -133,16 +137,8 @@ func (f *configFile) rows() {
 			f.readViews(&m.Value)
 		case name == "policy" || name == "policyMode":
 			f.readPolicy(name, m)
-		case name == "auth":
-			f.readAuth(m)
-		case name == "approvals":
-			f.readApprovals(m)
-		case name == "cluster":
-			f.readCluster(m)
-		case name == "registries":
-			f.readRegistries(m)
-		case name == "audit":
-			f.readAudit(m)
+		case settings[name] != nil:
+			settings[name](m)
 		default:
 			similar := []string{"authentication", "authorization", "authn", "authz"}
 			intended := f.noteMember(name, m)

@@ -100,10 +100,8 @@ func (r *reading) pool() (p interop.Pool) {
 func (r *reading) single() bool {
 	v := r.fields["single"]
 	switch {
-	case v == nil || tree.Has(v, 'f'):
+	case v == nil || !r.boolean("single", v):
 		return false
-	case !tree.Has(v, 't'):
-		r.skip(v.StartOffset, `"single" is `+tree.KindOf(v.Value)+" where true or false is expected", "")
 	case r.Server.Pool.Per != "":
 		r.skip(v.StartOffset, `a "single" server has one process for all principals, and "per" asks for more`,
 			"remove one of the two")

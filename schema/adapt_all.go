@@ -1,6 +1,9 @@
 package schema
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // mergeAllOf merges the branches of allOf into the schema that has it.
 func (a *adapter) mergeAllOf(d *builder) bool {
@@ -84,11 +87,8 @@ func (a *adapter) merge(d *builder, n *node) bool {
 // dereferenced returns n with the target of its reference as an additional branch of its allOf. If the reference is
 // cut, it returns n without the reference.
 func (a *adapter) dereferenced(d *builder, n *node) *node {
-	ref := n.Get("$ref")
-	if ref == nil {
-		ref = n.Get("$dynamicRef")
-	}
-	if ref == nil || ref.Kind != '"' {
+	ref := cmp.Or(n.Get("$ref"), n.Get("$dynamicRef"))
+	if !ref.Is(`"`) {
 		return n
 	}
 	rest := withoutWords(n, referenceWords.has)
@@ -253,9 +253,7 @@ func refusesProperties(x, y *builder) bool {
 		return false
 	}
 	own := x.get("properties")
-	return slices.ContainsFunc(y.get("properties").Members(), func(f field) bool {
-		return own == nil || own.Get(f.Name) == nil
-	})
+	return slices.ContainsFunc(y.get("properties").Members(), func(f field) bool { return own.Get(f.Name) == nil })
 }
 
 // typeNode returns the value of the keyword type for a set.

@@ -165,8 +165,7 @@ func (a *adapter) mergeObjects(d *builder, objects []*builder) bool {
 		if len(objects) > 1 {
 			d.conditions = append(d.conditions, o.conditions...)
 		}
-		more := o.get("additionalProperties")
-		closed = closed && more != nil && more.Kind == 'f'
+		closed = closed && o.get("additionalProperties").Is("f")
 		for _, f := range o.get("properties").Members() {
 			if variants[f.Name] == nil {
 				order = append(order, f)
@@ -180,7 +179,7 @@ func (a *adapter) mergeObjects(d *builder, objects []*builder) bool {
 	base := d.get("properties")
 	for _, f := range order {
 		f.Value = unionOf(variants[f.Name])
-		if base != nil && base.Get(f.Name) != nil && len(variants[f.Name]) < len(objects) {
+		if base.Get(f.Name) != nil && len(variants[f.Name]) < len(objects) {
 			continue // some branch accepts every value that the base accepts
 		}
 		props.Fields = append(props.Fields, f)
@@ -214,14 +213,10 @@ func unionOf(variants []*node) *node {
 // constants returns the values of schemas that only list values, or nil if a schema has another keyword.
 func constants(all []*node) *node {
 	out := &node{Kind: '['}
+	listing := []string{"type", "const", "enum", "title"}
 	for _, n := range all {
-		for i := range n.Fields {
-			if w := n.Fields[i].Name; w != "type" && w != "const" && w != "enum" && w != "title" {
-				return nil
-			}
-		}
 		v := allowedValues(n)
-		if v == nil {
+		if v == nil || slices.ContainsFunc(n.Fields, func(f field) bool { return !slices.Contains(listing, f.Name) }) {
 			return nil
 		}
 		out = allValues(out, newArray(v...))

@@ -25,7 +25,7 @@ func (a *adapter) adaptObject(d *builder) bool {
 		return a.dictionary(d)
 	}
 	more := d.get("additionalProperties")
-	if a.rules.Closed && d.root && d.hasFreeKeys() && (d.has("patternProperties") || more != nil && more.Kind == '{') {
+	if a.rules.Closed && d.root && d.hasFreeKeys() && (d.has("patternProperties") || more.Is("{")) {
 		a.fail(errNothing) // a wrapped schema can express it
 	}
 	o := &objectAdapter{adapter: a, builder: d, out: &node{Kind: '{'}, undo: &inverse{}}
@@ -214,10 +214,8 @@ func (o *objectAdapter) reportCounts() {
 
 // nullUnlessDefault returns the Narrowed text for a property in which null now means that the property is missing.
 func nullUnlessDefault(n *node) string {
-	if n.Kind == '{' {
-		if v := n.Get("default"); v != nil && isNull(v) {
-			return ""
-		}
+	if n.Get("default").Is("n") {
+		return ""
 	}
 	return "null, where that is not the same as not given"
 }
@@ -242,11 +240,11 @@ func (o *objectAdapter) declareRequired() bool {
 			"what patterns say of required properties", "")
 		more = nil
 	}
-	if more != nil && more.Kind == 'f' {
+	if more.Is("f") {
 		return false
 	}
 	n := madeFor(o.builder.original)
-	if more != nil && more.Kind == '{' {
+	if more.Is("{") {
 		n = more
 	}
 	props := newObject()
@@ -373,7 +371,7 @@ func (a *adapter) patterns(d *builder) {
 		a.change(d.original, RuleKeyword, "dropped patternProperties", "properties by pattern: "+text, "")
 		d.note("keys by pattern: " + text)
 		d.drop("patternProperties")
-		if more := d.get("additionalProperties"); more != nil && more.Kind == 'f' {
+		if d.get("additionalProperties").Is("f") {
 			d.drop("additionalProperties")
 		}
 		return
@@ -385,7 +383,7 @@ func (a *adapter) patterns(d *builder) {
 func (a *adapter) additional(d *builder, undo *inverse) {
 	more := d.get("additionalProperties")
 	if a.rules.Closed {
-		if more == nil || more.Kind != 'f' {
+		if !more.Is("f") {
 			a.change(d.original, RuleClosed, "closed", "", "properties that are not declared")
 			d.set("additionalProperties", falseNode)
 		}
@@ -424,19 +422,13 @@ func (a *adapter) additional(d *builder, undo *inverse) {
 
 // isUnconstrained reports whether a schema has no constraints.
 func isUnconstrained(n *node) bool {
-	for i := range n.Fields {
-		if !isAnnotation(n.Fields[i].Name) {
-			return false
-		}
-	}
-	return n.Kind != 'f'
+	return n.Kind != 'f' && !hasOther(n.Fields)
 }
 
 // hasFreeKeys reports whether an object has no declared properties but accepts others.
 func (d *builder) hasFreeKeys() bool {
-	props := d.get("properties")
-	more := d.get("additionalProperties")
-	return (props == nil || len(props.Fields) == 0) && (more == nil || more.Kind != 'f' || d.has("patternProperties"))
+	return len(d.get("properties").Members()) == 0 &&
+		(!d.get("additionalProperties").Is("f") || d.has("patternProperties"))
 }
 
 // dictionary rewrites an object with free keys as a list of entries. Restore makes an object of the list again.
@@ -488,11 +480,10 @@ func (d *builder) constrainsKeys() bool {
 // entryValue returns the schema of the values under free keys.
 func (a *adapter) entryValue(d *builder) *node {
 	more, patterns := d.get("additionalProperties"), d.get("patternProperties")
-	if patterns == nil || len(patterns.Fields) == 0 {
-		if more == nil || more.Kind != '{' {
-			return madeFor(d.original)
-		}
+	if len(patterns.Members()) == 0 && more.Is("{") {
 		return more
+	} else if len(patterns.Members()) == 0 {
+		return madeFor(d.original)
 	}
 	d.note("keys by pattern: " + a.sketchPatterns(patterns))
 	var values []*node

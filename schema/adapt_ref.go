@@ -59,7 +59,7 @@ func (a *adapter) liftReference(d *builder) {
 		return
 	}
 	ref := all[0].Get("$ref")
-	if ref == nil || ref.Kind != '"' || len(all[0].Fields) != 1 {
+	if !ref.Is(`"`) || len(all[0].Fields) != 1 {
 		return
 	}
 	a.change(d.original, RuleKeyword, "unwrapped allOf", "", "")
@@ -361,11 +361,10 @@ func (a *adapter) underDefinitions(n *node) bool {
 
 // refTarget returns the target of a schema's $ref, or nil if there is none.
 func (a *adapter) refTarget(n *node) *node {
-	ref := n.Get("$ref")
-	if ref == nil || ref.Kind != '"' {
-		return nil
+	if ref := n.Get("$ref"); ref.Is(`"`) {
+		return a.target(ref.Unquoted())
 	}
-	return a.target(ref.Unquoted())
+	return nil
 }
 
 // target returns the schema that a reference leads to within the document, or nil if there is none.
@@ -377,7 +376,7 @@ func (a *adapter) target(ref string) *node {
 		a.targets = make(map[string]*node)
 	}
 	n := a.LookUp(ref)
-	if n != nil && !isSchema(n) {
+	if !isSchema(n) {
 		n = nil
 	}
 	a.targets[ref] = n

@@ -102,8 +102,7 @@ func (a *adapter) withoutNull(d *builder) (accepted, remains bool) {
 		d.set(w, newArray(rest...))
 	}
 	if c := d.get("const"); c != nil {
-		accepted = accepted && c.Kind == 'n'
-		remains = remains && c.Kind != 'n'
+		accepted, remains = accepted && isNull(c), remains && !isNull(c)
 	}
 	return accepted, remains
 }
@@ -242,37 +241,22 @@ func areExclusive(x, y *node, objects bool, depth int) bool {
 	return false
 }
 
-func isNullable(n *node) bool {
-	v := n.Get("nullable")
-	return v != nil && v.Kind == 't'
-}
+func isNullable(n *node) bool { return n.Get("nullable").Is("t") }
 
 func requires(n *node, name string) bool {
-	r := n.Get("required")
-	return r != nil && slices.ContainsFunc(r.Elems, func(e *node) bool {
+	return slices.ContainsFunc(n.Get("required").Elements(), func(e *node) bool {
 		return e.Kind == '"' && jsontree.Unquote(e.Text) == name
 	})
 }
 
 // constraints lists the keywords that restrict which properties an object has, but not their values.
-var constraints = setOf("required", "not", "dependentRequired", "minProperties", "maxProperties")
+var constraints = []string{"required", "not", "dependentRequired", "minProperties", "maxProperties"}
 
 // onlyConstrains reports whether the branches of a union beside other keywords only require or forbid properties. No
 // adapted schema can express such a union, because its branches describe no values.
 func (a *adapter) onlyConstrains(d *builder, union *node) bool {
-	if !d.hasOther("anyOf") {
-		return false
-	}
-	return !slices.ContainsFunc(union.Elems, func(b *node) bool {
-		if b.Kind != '{' {
-			return true
-		}
-		for i := range b.Fields {
-			if w := b.Fields[i].Name; !isAnnotation(w) && !constraints.has(w) {
-				return true
-			}
-		}
-		return false
+	return d.hasOther("anyOf") && !slices.ContainsFunc(union.Elems, func(b *node) bool {
+		return b.Kind != '{' || hasOther(b.Fields, constraints...)
 	})
 }
 

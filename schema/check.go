@@ -26,10 +26,10 @@ var (
 // returns nil if the consumer accepts the schema. Faults of the whole schema, such as its number of properties, come
 // last. A missing keyword is reported before the keywords of the same schema.
 //
-// Check is written from [Profile.Rules]. It shares with [Adapt] the code that reads schemas, but no decision, so that
-// each can find the faults of the other. Inside a refused keyword, Check checks only the form of values. It does not
-// enter a schema beyond [Limits], and it stops after 1,000 findings or a mebibyte of findings. [Original] and [Seed]
-// have no rules, so Check requires only a JSON object within bounds.
+// Check is written from [Profile.Rules]. It shares with [Adapt] the code that reads schemas and rules, but no decision,
+// so that each can find the faults of the other. Inside a refused keyword, Check checks only the form of values. It
+// does not enter a schema beyond [Limits], and it stops after 1,000 findings or a mebibyte of findings. [Original] and
+// [Seed] have no rules, so Check requires only a JSON object within bounds.
 func Check(raw json.RawMessage, p *Profile) []Finding {
 	c := &checker{rules: p.Rules(), circular: map[*node]bool{}}
 	top, err := readTree(raw)

@@ -269,13 +269,11 @@ func (s *inverse) forward(name string, visited map[*inverse]bool) (adapted strin
 			return p.adapted, p.step, true
 		}
 	}
+	var all []*inverse
 	for _, b := range s.union {
-		adapted, next, ok = b.undo.forward(name, visited)
-		if !ok || adapted != name || next != nil {
-			return adapted, next, ok
-		}
+		all = append(all, b.undo)
 	}
-	for _, w := range s.chain {
+	for _, w := range append(all, s.chain...) {
 		adapted, next, ok = w.forward(name, visited)
 		if !ok || adapted != name || next != nil {
 			return adapted, next, ok

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"slices"
 	"unicode/utf8"
 
@@ -26,7 +27,7 @@ func (r *restorer) matchSchema(v, s *node, level int) bool {
 	if s.Kind != '{' || level > maxLevels {
 		return s.Kind != 'f'
 	}
-	if nullable := s.Get("nullable"); nullable != nil && nullable.Kind == 't' && isNull(v) {
+	if isNullable(s) && isNull(v) {
 		return true
 	}
 	if t := s.Get("type"); t != nil && typeOfValue(v)&typesOf(t) == 0 && !isWhole(v, typesOf(t)) {
@@ -68,10 +69,7 @@ func (r *restorer) target(ref string) *node {
 	if r.root == nil || ref == "#" {
 		return r.root
 	}
-	if defs := r.root.Get("$defs"); defs != nil {
-		return defs.Get(lastStep(ref))
-	}
-	return nil
+	return r.root.Get("$defs").Get(lastStep(ref))
 }
 
 // isEqual reports whether two values are the same. Different escapes in strings do not matter.
@@ -149,12 +147,7 @@ func (r *restorer) objectMatches(v, s *node, level int) bool {
 	}
 	props, more := s.Get("properties"), s.Get("additionalProperties")
 	for _, f := range v.Fields {
-		propertySchema := more
-		if props != nil {
-			if p := props.Get(f.Name); p != nil {
-				propertySchema = p
-			}
-		}
+		propertySchema := cmp.Or(props.Get(f.Name), more)
 		if propertySchema != nil && !r.matches(f.Value, propertySchema, level+1) {
 			return false
 		}

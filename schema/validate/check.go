@@ -55,10 +55,9 @@ func (f fault) isConstant() bool { return f.keyword == "const" || f.keyword == "
 // result is the result of checking a value against a schema.
 type result struct {
 	faults []fault
-	// names and items are the properties and items that other schemas have evaluated, for unevaluatedProperties and
+	// evaluated holds the properties and items that other schemas have evaluated, for unevaluatedProperties and
 	// unevaluatedItems.
-	names map[string]bool
-	items map[int]bool
+	evaluated map[*node]bool
 }
 
 func (r *result) fail(f fault) {
@@ -80,26 +79,17 @@ func (c *checker) merge(r *result, o result) {
 	if o.faults != nil {
 		return
 	}
-	for name := range o.names {
-		r.markProperty(name)
-	}
-	for i := range o.items {
-		r.markItem(i)
+	for v := range o.evaluated {
+		r.mark(v)
 	}
 }
 
-func (r *result) markProperty(name string) {
-	if r.names == nil {
-		r.names = map[string]bool{}
+// mark records that a property or an item is evaluated.
+func (r *result) mark(v *node) {
+	if r.evaluated == nil {
+		r.evaluated = map[*node]bool{}
 	}
-	r.names[name] = true
-}
-
-func (r *result) markItem(i int) {
-	if r.items == nil {
-		r.items = map[int]bool{}
-	}
-	r.items[i] = true
+	r.evaluated[v] = true
 }
 
 type pair struct {
@@ -284,7 +274,7 @@ func (c *checker) object(r *rule, v *node, out *result) {
 			c.addFaults(out, c.check(r.additional, member).faults)
 		}
 		if c.tracks && (matched || r.additional != nil) {
-			out.markProperty(name)
+			out.mark(member)
 		}
 		if r.propertyNames != nil && c.check(r.propertyNames, &node{Kind: '"', Text: f.Key}).faults != nil {
 			out.fail(fault{rule: r, keyword: "propertyNames", at: v, name: name})
@@ -321,7 +311,7 @@ func (c *checker) array(r *rule, v *node, out *result) {
 			found++
 		}
 		if c.tracks && (sub != nil || fits) {
-			out.markItem(i)
+			out.mark(item)
 		}
 	}
 	switch {
@@ -388,20 +378,20 @@ func (c *checker) branches(rules []*rule, v *node, out *result) (fitting []int, 
 }
 
 func (c *checker) unevaluated(r *rule, v *node, out *result) {
+	unevaluated := func(sub *rule, v *node) {
+		if !out.evaluated[v] {
+			c.addFaults(out, c.check(sub, v).faults)
+			out.mark(v)
+		}
+	}
 	if r.unevaluatedProperties != nil {
 		for _, f := range v.Fields {
-			if !out.names[f.Name] {
-				c.addFaults(out, c.check(r.unevaluatedProperties, f.Value).faults)
-				out.markProperty(f.Name)
-			}
+			unevaluated(r.unevaluatedProperties, f.Value)
 		}
 	}
 	if r.unevaluatedItem != nil {
-		for i, item := range v.Elems {
-			if !out.items[i] {
-				c.addFaults(out, c.check(r.unevaluatedItem, item).faults)
-				out.markItem(i)
-			}
+		for _, item := range v.Elems {
+			unevaluated(r.unevaluatedItem, item)
 		}
 	}
 }
