@@ -157,7 +157,7 @@ func (f *listFlags) run(ctx context.Context, b *openBook, _ []string, s show.Str
 	for _, i := range items {
 		caller := show.Escaped(describe.Caller(i.Principal))
 		t.Add(i.ID, string(i.State), show.Escaped(i.Server), show.Escaped(i.Tool), caller, show.Escaped(i.View),
-			describe.Time(i.Expires), show.Escaped(show.CompactJSON(i.Shown)))
+			show.Time(i.Expires), show.Escaped(show.CompactJSON(i.Shown)))
 	}
 	return s.PrintTable(&t, noneWaits, b.flags.AbsentPlace())
 }

@@ -34,12 +34,12 @@ func describeItem(i *approval.Item, columns int) string {
 	d.line("view", describe.View(i.View))
 	d.line("decides", describe.Deciders[i.Way])
 	d.line("rule", i.Rule)
-	d.line("asked", describe.Time(i.Asked))
+	d.line("asked", show.Time(i.Asked))
 	if !i.Decided.IsZero() {
 		d.line("decision", i.Verdict())
 	}
 	if !i.Used.IsZero() {
-		d.line("used", describe.Time(i.Used))
+		d.line("used", show.Time(i.Used))
 	}
 	d.line("arguments", describe.ArgumentsSize(i))
 	d.block(show.IndentJSON(i.Shown))
@@ -60,7 +60,7 @@ type description struct {
 func (d *description) head(i *approval.Item) {
 	text := i.ID + " is " + string(i.State)
 	if i.State == approval.Waiting || i.State == approval.Allowed {
-		text += fmt.Sprintf(", until %s, for another %s", describe.Time(i.Expires), describe.Left(i))
+		text += fmt.Sprintf(", until %s, for another %s", show.Time(i.Expires), describe.Left(i))
 	}
 	d.text.WriteString(text + "\n")
 }

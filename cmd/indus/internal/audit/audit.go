@@ -164,7 +164,7 @@ func (f *listFlags) print(r *audit.Record, s show.Streams) error {
 		return s.WriteJSON(r.Line())
 	}
 	var p show.Page
-	p.Printf("%s  %s  %s  %s", r.At.Local().Format(show.TimeFormat), show.Pad(string(r.Outcome), 8),
+	p.Printf("%s  %s  %s  %s", show.Time(r.At), show.Pad(string(r.Outcome), 8),
 		show.Pad(show.Clean(r.Principal), 12), describe.Request(r))
 	if r.Duration > 0 {
 		p.Printf("  %s", describe.Duration(r.Duration))

@@ -62,20 +62,15 @@ func OpenCluster(ctx context.Context, c *mcpconfig.Cluster, wait time.Duration, 
 			return &Cluster{Engine: engine, Lease: lease, documents: map[string]*cluster.Document{}}, nil
 		}
 		if !errors.Is(err, cluster.ErrUnavailable) || time.Now().After(end) {
-			return nil, clusterError(connectError(err))
+			if errors.Is(err, cluster.ErrUnavailable) {
+				err = fmt.Errorf(`%w; does NATS run there, and do "nats" and "credsFile" of the "cluster" name it?`, err)
+			}
+			return nil, clusterError(err)
 		}
 		if !watch.Sleep(ctx, connectAgain) {
 			return nil, ctx.Err()
 		}
 	}
-}
-
-// connectError adds the remedy to an error of connecting.
-func connectError(err error) error {
-	if errors.Is(err, cluster.ErrUnavailable) {
-		err = fmt.Errorf(`%w; does NATS run there, and do "nats" and "credsFile" of the "cluster" name it?`, err)
-	}
-	return err
 }
 
 func clusterError(err error) error {

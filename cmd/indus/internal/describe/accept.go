@@ -66,12 +66,12 @@ func (o *ChangedTool) Compare() {
 
 // State describes the state of the tool, after its name.
 func (o *ChangedTool) State() string {
-	state := "is live all the same since " + Time(o.Entry.At)
+	state := "is live all the same since " + show.Time(o.Entry.At)
 	switch {
 	case o.Accepted:
 		return "is accepted"
 	case o.Held:
-		state = "is held back since " + Time(o.Entry.At)
+		state = "is held back since " + show.Time(o.Entry.At)
 	}
 	if o.New {
 		state = "is new, and " + state

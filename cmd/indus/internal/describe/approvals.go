@@ -10,9 +10,6 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 )
 
-// Time returns a time for a person, in the local time zone.
-func Time(t time.Time) string { return t.Local().Format(show.TimeFormat) }
-
 // Caller returns the name of a caller.
 func Caller(principal string) string { return cmp.Or(principal, "local") }
 
@@ -41,7 +38,7 @@ func Left(i *approval.Item) time.Duration { return max(0, time.Until(i.Expires))
 func Decided(i *approval.Item) string {
 	word := map[bool]string{true: "denied", false: "allowed"}[i.State == approval.Refused]
 	return fmt.Sprintf("%s %s: %s of %s, for %s until %s", word, i.ID, ShortName(i.Tool), ShortName(i.Server),
-		ShortName(Caller(i.Principal)), Time(i.Expires))
+		ShortName(Caller(i.Principal)), show.Time(i.Expires))
 }
 
 // ArgumentsSize describes the arguments of a call.

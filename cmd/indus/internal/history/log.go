@@ -211,7 +211,7 @@ func (f *logFlags) printLive(live []ledger.Entry, s show.Streams) error {
 		if e.Changed {
 			mark = " (not as it was approved)"
 		}
-		t.Add(e.Server, e.At.Local().Format(show.TimeFormat), e.Tool+mark)
+		t.Add(e.Server, show.Time(e.At), e.Tool+mark)
 	}
 	return s.PrintTable(t, "nothing was live then")
 }

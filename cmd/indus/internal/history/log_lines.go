@@ -78,7 +78,7 @@ func formatPage(lines []logLine) *show.Page {
 		if e.Server != "" {
 			server = show.Pad(show.Clean(e.Server), width+2)
 		}
-		line := fmt.Sprintf("%s  %s  %-8s  %s", e.At.Local().Format(show.TimeFormat), shortRun(e.Run), what, server)
+		line := fmt.Sprintf("%s  %s  %-8s  %s", show.Time(e.At), shortRun(e.Run), what, server)
 		p.Printf("%s\n", strings.TrimRight(line+l.details(why), " "))
 	}
 	return p

@@ -256,12 +256,12 @@ func (f *watchFlags) lines(rows []watchRow) []string {
 	for i, r := range rows {
 		if i == 0 || rows[i-1].Run != r.Run {
 			lines = append(lines,
-				fmt.Sprintf("%s (%s), since %s", show.Clean(r.By), shortRun(r.Run), r.Began.Local().Format(show.TimeFormat)))
+				fmt.Sprintf("%s (%s), since %s", show.Clean(r.By), shortRun(r.Run), show.Time(r.Began)))
 		}
 		if r.Server != "" {
 			lines = append(lines, fmt.Sprintf("  %s  %s  %-*s  since %s",
 				show.Pad(show.Clean(r.Server), id), show.Pad(show.Clean(r.Health), health), tools, r.tools(),
-				r.Since.Local().Format(show.TimeFormat)))
+				show.Time(r.Since)))
 		}
 	}
 	return lines

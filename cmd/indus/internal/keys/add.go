@@ -141,7 +141,7 @@ func (f *addFlags) add(ctx context.Context, key identity.Key, s show.Streams) er
 		text += ", for " + strings.Join(key.Views, ", ")
 	}
 	if !key.Expires.IsZero() {
-		text += ", until " + timeText(key.Expires)
+		text += ", until " + show.Time(key.Expires)
 	}
 	s.Reportf("%s, %s", show.Clean(text), f.Place())
 	s.Reportf(`it is shown this once; a client sends it as "Authorization: Bearer KEY"`)

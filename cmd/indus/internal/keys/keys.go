@@ -126,7 +126,7 @@ func listKeys(ctx context.Context, c *command.ClusterFlags, asJSON bool, s show.
 	var t show.Table
 	t.Add("ID", "PRINCIPAL", "GROUPS", "VIEWS", "CREATED", "EXPIRES")
 	for _, k := range all {
-		t.Add(k.ID, k.Name, strings.Join(k.Groups, ", "), viewsText(k), timeText(k.Created), expiry(k))
+		t.Add(k.ID, k.Name, strings.Join(k.Groups, ", "), viewsText(k), show.Time(k.Created), expiry(k))
 	}
 	return s.PrintTable(&t, `there are no keys%s; "indus key add%s" makes one`, c.AbsentPlace(), c.RepeatPaths())
 }
@@ -143,12 +143,10 @@ func expiry(k identity.Key) string {
 	case k.Expires.IsZero():
 		return "never"
 	case k.Expired(time.Now()):
-		return "expired " + timeText(k.Expires)
+		return "expired " + show.Time(k.Expires)
 	}
-	return timeText(k.Expires)
+	return show.Time(k.Expires)
 }
-
-func timeText(t time.Time) string { return t.Local().Format(show.TimeFormat) }
 
 func newRm(c *command.ClusterFlags, s show.Streams) *cobra.Command {
 	return command.New(s, func(ctx context.Context, args []string, s show.Streams) error {

@@ -220,7 +220,7 @@ func (k *createdKey) about() string {
 	if k.Expires == nil {
 		return text + ", and does not expire"
 	}
-	return text + ", and expires at " + k.Expires.Local().Format(show.TimeFormat)
+	return text + ", and expires at " + show.Time(*k.Expires)
 }
 
 // viewChoices returns the views as choices. The choice of everything has the text all.

@@ -20,7 +20,7 @@ func clockText(t, now time.Time) string {
 	if d := now.Sub(t).Abs(); d < 12*time.Hour {
 		return t.Local().Format(time.TimeOnly)
 	}
-	return t.Local().Format(show.TimeFormat)
+	return show.Time(t)
 }
 
 // counted returns a number with its words as a sentence.

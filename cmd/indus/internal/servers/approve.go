@@ -368,7 +368,7 @@ func (f *approveFlags) printTools(list []mcpconfig.ApprovedTool, s show.Streams)
 	}
 	var p show.Page
 	for _, t := range list {
-		p.Printf("%s  %s\n", t.At.Local().Format(show.TimeFormat), toolLine(t))
+		p.Printf("%s  %s\n", show.Time(t.At), toolLine(t))
 	}
 	return s.Print(&p)
 }

@@ -240,7 +240,7 @@ func (f *lsFlags) table(rows []serverRow) *show.Table {
 		}
 		switch {
 		case r.Heard != nil:
-			tools, when = fmt.Sprint(r.Tools), r.Heard.Local().Format(show.TimeFormat)
+			tools, when = fmt.Sprint(r.Tools), show.Time(*r.Heard)
 		case r.Phase == interop.Ready:
 			tools, when = fmt.Sprint(r.Tools), show.Duration(r.took)
 		}

@@ -57,7 +57,11 @@ func (x *session) readGuide(ctx context.Context) (string, error) {
 			path)
 		return "", nil
 	}
-	err = x.askForGuide(ctx, path, content)
+	// The form shows the whole file, so that the user approves exactly the text that is used.
+	_, err = x.person.fill(ctx, chat.Form{
+		Head: "may " + path + " instruct the model?", Lines: []string{strings.TrimRight(content, "\n")},
+		Yes: "uses it in this project until it changes",
+	})
 	switch {
 	case errors.Is(err, chat.ErrDeclined), errors.Is(err, chat.ErrDismissed):
 		return "", nil
@@ -68,15 +72,6 @@ func (x *session) readGuide(ctx context.Context) (string, error) {
 		x.streams.Reportf("%s is used this once only: %s", path, err)
 	}
 	return content, nil
-}
-
-// askForGuide shows the whole file, so that the user approves exactly the text that is used.
-func (x *session) askForGuide(ctx context.Context, path, content string) error {
-	_, err := x.person.fill(ctx, chat.Form{
-		Head: "may " + path + " instruct the model?", Lines: []string{strings.TrimRight(content, "\n")},
-		Yes: "uses it in this project until it changes",
-	})
-	return err
 }
 
 // guidePath returns the nearest AGENTS.md of a directory, up to the root of its repository, or "". It follows a link

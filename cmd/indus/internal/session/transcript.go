@@ -142,7 +142,7 @@ func (x *session) resolveID() (string, error) {
 		if i == 0 {
 			message += "; the last of this directory:"
 		}
-		message += fmt.Sprintf(" %s (%s, %q)", p.id, p.last.Local().Format(show.TimeFormat), p.began)
+		message += fmt.Sprintf(" %s (%s, %q)", p.id, show.Time(p.last), p.began)
 	}
 	return "", command.Usagef("%s", message)
 }

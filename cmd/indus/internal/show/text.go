@@ -61,6 +61,9 @@ const MaxNamed = 3
 // TimeFormat is the format of times, which are shown in the local time zone.
 const TimeFormat = "2006-01-02 15:04:05"
 
+// Time returns a time for a person, in the local time zone.
+func Time(t time.Time) string { return t.Local().Format(TimeFormat) }
+
 // ShellWord quotes an argument for a shell if it needs quotes.
 func ShellWord(s string) string {
 	plain := func(r rune) bool {

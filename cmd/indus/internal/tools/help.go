@@ -71,7 +71,7 @@ func toolHelp(d toolbox.Descriptor, heard time.Time) string {
 	}
 	if !heard.IsZero() {
 		fmt.Fprintf(&b, "\nThis is the tool as %s last listed it, at %s.\n", show.Clean(d.Server),
-			heard.Local().Format(show.TimeFormat))
+			show.Time(heard))
 	}
 	b.WriteString("\nHow arguments are written, and the flags: indus mcp call -h\n")
 	return b.String()
