@@ -63,7 +63,7 @@ var roomBudget = map[string]int{
 	"oauth":     4380,
 	"operation": 2700,
 	"policy":    3850,
-	"replica":   1080,
+	"replica":   1130,
 	"schema":    9500,
 	"toolbox":   7700,
 }
