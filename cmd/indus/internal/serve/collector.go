@@ -17,14 +17,12 @@ const (
 // paceCollector makes garbage collections rarer while the live heap is small, until ctx ends. Otherwise thirty results
 // of 256 KiB fill the heap, and collections take a seventh of the CPU. It is called again after each collection.
 func paceCollector(ctx context.Context) {
-	now := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/gogc:percent"}}
-	metrics.Read(now)
-	percent := smallHeapPercent
-	if ctx.Err() != nil || now[0].Value.Uint64() >= smallHeap {
-		percent = defaultPercent
-	}
-	if now[1].Value.Uint64() != uint64(percent) { // a change stops all goroutines for a moment
-		debug.SetGCPercent(percent)
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	if ctx.Err() != nil || live[0].Value.Uint64() >= smallHeap {
+		debug.SetGCPercent(defaultPercent)
+	} else {
+		debug.SetGCPercent(smallHeapPercent)
 	}
 	if ctx.Err() == nil {
 		runtime.AddCleanup(new([64]byte), paceCollector, ctx) // the next collection frees the object
