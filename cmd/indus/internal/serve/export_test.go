@@ -104,6 +104,3 @@ func ReadTokens(ctx context.Context, path string, wait time.Duration) error {
 
 // CanonicalURL returns the form of an address that is compared with the audiences of tokens.
 var CanonicalURL = canonicalURL
-
-// PaceCollector sets GOGC after each collection, until ctx ends.
-var PaceCollector = paceCollector

@@ -245,9 +245,6 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	defer signal.Stop(hangup)
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
-	if os.Getenv("GOGC") == "" {
-		paceCollector(ctx)
-	}
 	tokens, err := f.plainTokens(ctx, s)
 	if err != nil {
 		return err
