@@ -56,7 +56,7 @@ var roomBudget = map[string]int{
 	"gateway":   7490,
 	"host":      7530,
 	"identity":  1850,
-	"internal":  13290,
+	"internal":  13300,
 	"interop":   12560,
 	"ledger":    4950,
 	"mcpconfig": 10935,

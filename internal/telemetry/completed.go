@@ -15,6 +15,7 @@ import (
 const (
 	groupSize  = 64
 	groupDelay = time.Second
+	maxWaiting = 16 * groupSize // with more, End flushes
 )
 
 // group collects ended operations.
@@ -54,10 +55,14 @@ func (a *Active) End(o Outcome) {
 		a.telemetry.active.Add(-1)
 	}
 	o.Message = cut(o.Message, maxText)
-	a.telemetry.ended.add(&completed{a.operation, o, a.span, now, now.Sub(a.began), a.overhead(now), a.served, part})
+	e := completed{a.operation, o, a.span, now, now.Sub(a.began), a.overhead(now), a.served, part}
+	if a.telemetry.ended.add(&e) {
+		a.telemetry.Flush()
+	}
 }
 
-func (g *group) add(e *completed) {
+// add reports whether too many operations wait.
+func (g *group) add(e *completed) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.waiting = append(g.waiting, *e)
@@ -67,6 +72,7 @@ func (g *group) add(e *completed) {
 	case groupSize:
 		g.due.Reset(0)
 	}
+	return len(g.waiting) >= maxWaiting
 }
 
 // Flush ends the spans of the operations that have ended, and records their metrics. This happens within a second of
