@@ -2,7 +2,9 @@
 // least work possible for a gateway. It writes the tables and the plot of docs/benchmarks.md.
 //
 //	go run ./internal/testkit/bench/compare [-quick] [-indus BIN] [-doc docs/benchmarks.md]
+//	go run ./internal/testkit/bench/compare -cell http/legacy/262144/32 [-indus BIN] [-before BIN]
 //
+// With -cell it measures and prints one cell. With -before another build of the command takes turns with it.
 // Without -indus it builds the command as a release does. Its other commands are for its own child processes:
 //
 //	compare echo     an MCP server on the Go SDK with tools that return a given number of bytes
@@ -46,6 +48,8 @@ func main() {
 	doc := flag.String("doc", "docs/benchmarks.md",
 		"the `file` whose tables are replaced; the plot is written beside it, as .svg")
 	quick := flag.Bool("quick", false, "few and short rounds, to see that everything runs")
+	name := flag.String("cell", "", "measure and print only one cell, `TRANSPORT/ERA/SIZE/CLIENTS`")
+	flag.StringVar(&r.before, "before", "", "with -cell, the `file` of another build, to measure it beside")
 	flag.IntVar(&r.rounds, "rounds", 3, "interleaved rounds of each cell")
 	flag.DurationVar(&r.phase, "phase", time.Second, "how long each side is called in each round")
 	flag.Parse()
@@ -55,9 +59,14 @@ func main() {
 	if err := r.prepare(*indus); err != nil {
 		log.Fatal(err)
 	}
-	err := r.all(*quick)
+	var err error
+	if *name != "" {
+		err = r.one(*name)
+	} else {
+		err = r.all(*quick)
+	}
 	r.close()
-	if err == nil {
+	if err == nil && *name == "" {
 		err = r.write(*doc)
 	}
 	if err != nil {
@@ -71,6 +80,7 @@ type run struct {
 	phase  time.Duration
 	self   string // this program
 	indus  string
+	before string // another build; "": none
 	dir    string // directory of configurations, and the home of indus
 
 	start  time.Time
@@ -96,6 +106,12 @@ func (r *run) prepare(indus string) (err error) {
 		build.Stderr = os.Stderr
 		if err := build.Run(); err != nil {
 			return fmt.Errorf("go build: %w", err)
+		}
+	}
+	if r.before != "" {
+		r.before, err = filepath.Abs(r.before)
+		if err != nil {
+			return err
 		}
 	}
 	r.indus, err = filepath.Abs(r.indus)

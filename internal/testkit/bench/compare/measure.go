@@ -22,6 +22,7 @@ const (
 	direct = iota
 	anchor
 	indus
+	earlier // another build of indus, only with -before
 	sides
 )
 
@@ -142,7 +143,7 @@ func listed(url, era string, tools int) (first, all time.Duration, tool string, 
 	return first, all, tool, nil
 }
 
-// peers starts the three sides for one transport and era.
+// peers starts the sides for one transport and era.
 func (r *run) peers(transport, era string) (p [sides]peer, done func(), err error) {
 	var started []*exec.Cmd
 	done = func() {
@@ -193,6 +194,17 @@ func (r *run) peers(transport, era string) (p [sides]peer, done func(), err erro
 		return p, done, e
 	}
 	started = append(started, p[indus].cmd)
+	if r.before != "" {
+		other := *r
+		other.indus, other.dir = r.before, filepath.Join(r.dir, "before")
+		if e := os.Mkdir(other.dir, 0o700); e != nil {
+			return p, done, e
+		}
+		if p[earlier].cmd, urls[earlier], e = other.serve(file); e != nil {
+			return p, done, e
+		}
+		started = append(started, p[earlier].cmd)
+	}
 	for i, url := range urls {
 		if url == "" || err != nil {
 			continue
@@ -224,9 +236,38 @@ func (r *run) matrix(transport, era string, sizes []int) error {
 	return r.measureList(transport, era, p)
 }
 
+// one measures one cell, and prints its sides. name is TRANSPORT/ERA/SIZE/CLIENTS.
+func (r *run) one(name string) error {
+	eras := map[string]string{eraNames[modern]: modern, eraNames[legacy]: legacy}
+	var c cell
+	if _, err := fmt.Sscanf(strings.ReplaceAll(name, "/", " "), "%s %s %d %d", &c.transport, &c.era, &c.size,
+		&c.clients); err != nil || eras[c.era] == "" || transportNames[c.transport] == "" {
+		return fmt.Errorf("-cell %q: it is TRANSPORT/ERA/SIZE/CLIENTS, such as http/legacy/262144/32", name)
+	}
+	c.era = eras[c.era]
+	p, done, err := r.peers(c.transport, c.era)
+	defer done()
+	if err == nil {
+		err = r.measure(&c, p)
+	}
+	if err != nil {
+		return err
+	}
+	for side, name := range []string{"direct", "anchor", "indus", "before"} {
+		if ratio := c.ratio(side); len(ratio) > 0 {
+			fmt.Printf("%-7s ratio %.2f (%.2f-%.2f), CPU s per 10,000 %.2f, peak MiB %.0f\n", name, median(ratio), ratio[0],
+				ratio[len(ratio)-1], c.sides[side].cpu(), c.sides[side].peak)
+		}
+	}
+	return nil
+}
+
 func (r *run) measure(c *cell, p [sides]peer) error {
 	var open [sides][]*client
 	for i := range p {
+		if p[i].open == nil {
+			continue
+		}
 		for range c.clients {
 			one, err := p[i].open()
 			if err != nil {
@@ -244,6 +285,9 @@ func (r *run) measure(c *cell, p [sides]peer) error {
 	for round := range r.rounds {
 		for turn := range p {
 			i := (turn + round) % len(p)
+			if p[i].open == nil {
+				continue
+			}
 			to := &c.sides[i]
 			before := cpuSeconds(p[i].cmd)
 			p50, calls, err := phase(open[i], p[i].tool, c.size, r.phase)
@@ -291,7 +335,7 @@ func phase(clients []*client, tool string, size int, d time.Duration) (p50 float
 func (r *run) measureList(transport, era string, p [sides]peer) error {
 	l := list{transport: transport, era: era}
 	for range 4 * r.rounds {
-		for i := range p {
+		for i := range earlier {
 			c, err := p[i].open()
 			if err != nil {
 				return err
