@@ -56,6 +56,9 @@ func main() {
 	if *quick {
 		r.rounds, r.phase = 1, 200*time.Millisecond
 	}
+	if r.before != "" && *name == "" {
+		log.Fatal("-before has no place in the tables: give -cell too")
+	}
 	if err := r.prepare(*indus); err != nil {
 		log.Fatal(err)
 	}
