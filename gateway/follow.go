@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 )
@@ -56,7 +57,9 @@ func (v *view) Follow(
 				late.Reset(0) // the other servers are not waited for either
 			case <-ctx.Done():
 			}
-			agreed = append(agreed, f.agreedIDs()...)
+			f.mu.Lock()
+			agreed = append(agreed, f.agreed...)
+			f.mu.Unlock()
 		}
 		return nil, ctx.Err()
 	})
@@ -145,11 +148,7 @@ func (f *taskFollower) run(ctx context.Context) {
 		if time.Since(begun) > wait {
 			wait = followRetry
 		}
-		pause := time.NewTimer(wait)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
+		if !watch.Sleep(ctx, wait) {
 			return
 		}
 	}
@@ -223,10 +222,4 @@ func (f *taskFollower) sendState(state json.RawMessage) {
 	v, row := f.view, f.view.gateway.table["tasks/get"]
 	state = v.rewriteURIs(row, ownName{server: f.server}, "", f.requester, state)
 	f.notify(interop.Message{Method: noteTask, Params: state})
-}
-
-func (f *taskFollower) agreedIDs() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.agreed
 }

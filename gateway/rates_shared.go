@@ -89,10 +89,7 @@ func (r *rates) send(k rateKey, all bool) {
 		return
 	}
 	r.unsent[k] = r.unsent[k] || all
-	select {
-	case r.changed <- struct{}{}:
-	default:
-	}
+	watch.Signal(r.changed)
 }
 
 // publish sends counts that changed. If it returns false, they are sent again.

@@ -74,9 +74,6 @@ func (g *Gateway) existingView(name string) *view {
 
 // viewByName returns the view of a path below /mcp, and makes it if necessary. It returns nil if there is no such view.
 func (g *Gateway) viewByName(name string) *view {
-	if name == "" || g.mainView.transparent {
-		return g.mainView
-	}
 	g.mu.Lock()
 	v, selected, closed := g.views[name], g.scopeByName(name), g.closed
 	g.mu.Unlock()

@@ -196,8 +196,7 @@ func (f *front) failure(ctx context.Context, r *frontRequest, err error) frontAn
 	if cause := context.Cause(ctx); cause == errHostClosed || cause == errSessionEnded {
 		return frontError(0, interop.CodeInternal, "%s: %v", r.method, cause)
 	}
-	var rpc *interop.RPCError
-	if errors.As(err, &rpc) {
+	if rpc, ok := errors.AsType[*interop.RPCError](err); ok {
 		out := *rpc
 		if early, ok := errors.AsType[*protocol.TooSoon](err); ok {
 			return frontAnswer{err: &out, status: http.StatusTooManyRequests, after: early.After}
@@ -223,8 +222,7 @@ func (f *front) failure(ctx context.Context, r *frontRequest, err error) frontAn
 		}
 		return frontAnswer{err: &out}
 	}
-	var fault *interop.Fault
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*interop.Fault](err); ok {
 		return frontError(0, interop.CodeInternal, "%s", faultText(fault))
 	}
 	if hostErr, ok := errors.AsType[hostError](err); ok {

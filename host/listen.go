@@ -53,7 +53,7 @@ func (b *noteQueue) add(key string, m interop.Message) {
 	if room {
 		b.notes.Put(key, len(m.Params), m)
 	}
-	b.wake()
+	watch.Signal(b.signal)
 }
 
 // putUpdate adds an update for the resource that the listener subscribed to. The update may concern a part of the
@@ -85,7 +85,7 @@ func (b *noteQueue) offer(m interop.Message) bool {
 	if room {
 		b.notes.Put("", len(m.Params), m)
 	}
-	b.wake()
+	watch.Signal(b.signal)
 	return room
 }
 
@@ -96,7 +96,7 @@ func (b *noteQueue) restore(notes []interop.Message) {
 	for _, m := range append(slices.Clip(notes), b.notes.Take()...) {
 		b.notes.Put(changeKey(m), len(m.Params), m)
 	}
-	b.wake()
+	watch.Signal(b.signal)
 }
 
 // takeQuestions removes the waiting requests and returns them.
@@ -112,13 +112,6 @@ func (b *noteQueue) remove(id json.RawMessage) bool {
 	defer b.mu.Unlock()
 	matches := func(_ string, m interop.Message) bool { return m.ID != nil && string(m.ID) == string(id) }
 	return b.notes.Remove(matches) != nil
-}
-
-func (b *noteQueue) wake() {
-	select {
-	case b.signal <- struct{}{}:
-	default:
-	}
 }
 
 // take removes all messages and returns them.

@@ -250,8 +250,7 @@ func readMessage(b []byte) (wire.Envelope, *wire.BadFrame) {
 // an invalid request otherwise.
 func badFrameError(bad *wire.BadFrame) *interop.RPCError {
 	e := &interop.RPCError{Code: interop.CodeInvalidRequest, Message: bad.Err.Error()}
-	var syntax *wire.SyntaxError
-	if errors.As(bad.Err, &syntax) {
+	if errors.As(bad.Err, new(*wire.SyntaxError)) {
 		e.Code, bad.ID = interop.CodeParse, nil
 	}
 	return e

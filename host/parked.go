@@ -17,6 +17,7 @@ import (
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sealed"
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
@@ -123,13 +124,13 @@ func newExchanges(p *parking) *exchanges {
 func (es *exchanges) handle(
 	ctx context.Context, m interop.Message, back interop.Peer, next backendHandler,
 ) (json.RawMessage, error) {
-	handled := next
+	var result json.RawMessage
+	var err error
 	if protocol.AcceptsRequests(m.Client.Capabilities) {
-		handled = func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
-			return es.handleAskable(ctx, m, back, next)
-		}
+		result, err = es.handleAskable(ctx, m, back, next)
+	} else {
+		result, err = next(ctx, m, back)
 	}
-	result, err := handled(ctx, m, back)
 	if err != nil {
 		return es.urlRequired(m, err)
 	}
@@ -450,15 +451,7 @@ func (x *exchange) deliver(answers map[string]json.RawMessage) {
 		return ok
 	})
 	if len(x.open) > 0 {
-		x.signalQuestions()
-	}
-}
-
-// signalQuestions signals that there are questions to ask.
-func (x *exchange) signalQuestions() {
-	select {
-	case x.questionSignal <- struct{}{}:
-	default:
+		watch.Signal(x.questionSignal)
 	}
 }
 
@@ -504,7 +497,7 @@ func (x *exchange) ask(ctx context.Context, m interop.Message) (json.RawMessage,
 	if err := x.add(q); err != nil {
 		return nil, err
 	}
-	x.signalQuestions()
+	watch.Signal(x.questionSignal)
 	select {
 	case a := <-q.answer:
 		return a, nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/indusagi/indus/internal/watch"
 )
 
 // Apply sets the servers of the fleet, in their order. Servers are added and removed in no other way. If two servers
@@ -40,10 +42,7 @@ func (f *Fleet) Retry(mended func(*Fault) bool) (tried func(ctx context.Context)
 		m.lanes.dropFailed(mended)
 		if fault := m.state.Load().connectFault; fault != nil && mended(fault) {
 			faults[m] = fault
-			select {
-			case m.retryNow <- struct{}{}:
-			default:
-			}
+			watch.Signal(m.retryNow)
 		}
 	}
 	return func(ctx context.Context) {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/schema"
@@ -122,10 +123,7 @@ func (e *Endpoint) invalidateList() {
 	e.mu.Lock()
 	e.listChanges++
 	e.mu.Unlock()
-	select {
-	case e.opts.stale <- struct{}{}:
-	default: // there is no fleet, or it knows already
-	}
+	watch.Signal(e.opts.stale) // nil if there is no fleet
 }
 
 // knownListing returns a list of the known tools of a server that has not replied yet, or nil

@@ -46,8 +46,15 @@ func (r *ToolRules) canMountAs(name string) bool {
 }
 
 // unusedRules returns the rules that match none of these tools, as text for a person.
-func (r *ToolRules) unusedRules(tools map[string]bool) []string {
-	var out []string
+func (r *ToolRules) unusedRules(tools map[string]bool) (unused []string) {
+	add := func(kind string, rules []string, matches func(string) bool) {
+		for _, rule := range rules {
+			if !matches(rule) {
+				unused = append(unused, fmt.Sprintf("%s %q", kind, rule))
+			}
+		}
+	}
+	isListed := func(name string) bool { return tools[name] }
 	matchesAny := func(p string) bool {
 		for name := range tools {
 			if protocol.Matches(p, name) {
@@ -56,25 +63,11 @@ func (r *ToolRules) unusedRules(tools map[string]bool) []string {
 		}
 		return false
 	}
-	pattern := func(kind string, patterns []string) {
-		for _, p := range patterns {
-			if !matchesAny(p) {
-				out = append(out, fmt.Sprintf("%s %q", kind, p))
-			}
-		}
-	}
-	named := func(kind string, by map[string]string) {
-		for _, name := range slices.Sorted(maps.Keys(by)) {
-			if !tools[name] {
-				out = append(out, fmt.Sprintf("%s %q", kind, name))
-			}
-		}
-	}
-	pattern("allow", r.Allow)
-	pattern("deny", r.Deny)
-	named("rename", r.Rename)
-	named("describe", r.Describe)
-	return out
+	add("allow", r.Allow, matchesAny)
+	add("deny", r.Deny, matchesAny)
+	add("rename", slices.Sorted(maps.Keys(r.Rename)), isListed)
+	add("describe", slices.Sorted(maps.Keys(r.Describe)), isListed)
+	return unused
 }
 
 func (r ToolRules) clone() ToolRules {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/toolbox"
@@ -298,10 +299,7 @@ func (t *subscriptions) wakeServer(e Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, s := range t.byServer[e.Server] {
-		select {
-		case s.wake <- struct{}{}:
-		default:
-		}
+		watch.Signal(s.wake)
 	}
 }
 

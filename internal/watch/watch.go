@@ -27,18 +27,21 @@ type watcher struct {
 // that watch reports.
 func Until(ctx context.Context, watch func(changed func()) (stop func()), done func() bool) {
 	changes := make(chan struct{}, 1) // several pending changes count as one
-	defer watch(func() {
-		select {
-		case changes <- struct{}{}:
-		default:
-		}
-	})()
+	defer watch(func() { Signal(changes) })()
 	for !done() {
 		select {
 		case <-changes:
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// Signal sends a value on a channel with one slot, unless a value waits there.
+func Signal(slot chan<- struct{}) {
+	select {
+	case slot <- struct{}{}:
+	default:
 	}
 }
 

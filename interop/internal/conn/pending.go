@@ -44,7 +44,7 @@ func (p *pending) add(m Message) (added bool) {
 		p.notes.put(m)
 	}
 	p.mu.Unlock()
-	signalOnce(p.signal)
+	watch.Signal(p.signal)
 	return added
 }
 
@@ -55,7 +55,7 @@ func (p *pending) finish(result json.RawMessage, err error) {
 		p.done, p.result, p.err = true, result, err
 	}
 	p.mu.Unlock()
-	signalOnce(p.signal)
+	watch.Signal(p.signal)
 }
 
 // outcome returns the result, once it is set.
@@ -91,13 +91,6 @@ func (p *pending) endDelivery() {
 	p.delivering.Lock()
 	defer p.delivering.Unlock()
 	p.returned = true
-}
-
-func signalOnce(signal chan<- struct{}) {
-	select {
-	case signal <- struct{}{}:
-	default:
-	}
 }
 
 // These are the bounds of the messages that wait for a slow Receiver, in messages and bytes. Only progress and logs are
@@ -149,7 +142,7 @@ func (q *queue) put(m Message) {
 	q.mu.Lock()
 	q.waiting.put(m)
 	q.mu.Unlock()
-	signalOnce(q.signal)
+	watch.Signal(q.signal)
 }
 
 // run calls handle for each message until ctx ends.
