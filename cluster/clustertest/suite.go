@@ -38,6 +38,30 @@ func Run(t *testing.T, connect func(*testing.T) cluster.Engine) {
 // newName returns a name that no other test uses.
 func newName() string { return "t" + strconv.FormatUint(rand.Uint64(), 36) }
 
+// mustOpen opens a part of an engine. The servers of a busy machine may not have chosen a leader for it in time.
+func mustOpen[T any](t *testing.T, open func() (T, error)) T {
+	t.Helper()
+	for end := time.Now().Add(suiteWait); ; time.Sleep(100 * time.Millisecond) {
+		v, err := open()
+		if err == nil {
+			return v
+		}
+		if !errors.Is(err, cluster.ErrUnavailable) || time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func openDocument(t *testing.T, engine cluster.Engine, name string) *cluster.Document {
+	t.Helper()
+	return mustOpen(t, func() (*cluster.Document, error) { return cluster.OpenDocument(t.Context(), engine, name) })
+}
+
+func openLog(t *testing.T, engine cluster.Engine, name string) cluster.Log {
+	t.Helper()
+	return mustOpen(t, func() (cluster.Log, error) { return engine.Log(t.Context(), name) })
+}
+
 func mustGet[T any](t *testing.T) func(v T, err error) T {
 	return func(v T, err error) T {
 		t.Helper()
@@ -199,7 +223,7 @@ func testWatch(t *testing.T, connect func(*testing.T) cluster.Engine) {
 
 func testLargeValues(t *testing.T, connect func(*testing.T) cluster.Engine) {
 	ctx, engine := t.Context(), connect(t)
-	kv, log := engine.KV(newName()), mustGet[cluster.Log](t)(engine.Log(ctx, newName()))
+	kv, log := engine.KV(newName()), openLog(t, engine, newName())
 	large := bytes.Repeat([]byte{0}, cluster.MaxValue)
 	mustGet[uint64](t)(kv.Set(ctx, "k", large, 0, 0))
 	mustGet[uint64](t)(log.Append(ctx, large, 0))
@@ -219,7 +243,7 @@ func testLog(t *testing.T, connect func(*testing.T) cluster.Engine) {
 	var all sync.WaitGroup
 	stored := make(chan cluster.Record, writers*each)
 	for w := range writers {
-		log := mustGet[cluster.Log](t)(connect(t).Log(ctx, name))
+		log := openLog(t, connect(t), name)
 		all.Go(func() {
 			last := uint64(0)
 			for i := 0; i < each; {
@@ -250,7 +274,7 @@ func testLog(t *testing.T, connect func(*testing.T) cluster.Engine) {
 	}
 	all.Wait()
 	close(stored)
-	records := mustGet[[]cluster.Record](t)(mustGet[cluster.Log](t)(connect(t).Log(ctx, name)).Read(ctx, 0, 1000))
+	records := mustGet[[]cluster.Record](t)(openLog(t, connect(t), name).Read(ctx, 0, 1000))
 	if len(records) != writers*each {
 		t.Fatalf("the log has %d records", len(records))
 	}
@@ -408,7 +432,7 @@ func increment(ctx context.Context, d *cluster.Document) error {
 
 func testDocument(t *testing.T, connect func(*testing.T) cluster.Engine) {
 	ctx, name := t.Context(), newName()
-	reader := mustGet[*cluster.Document](t)(cluster.OpenDocument(ctx, connect(t), name))
+	reader := openDocument(t, connect(t), name)
 	defer reader.Close()
 	if text, revision := reader.Read(); text != nil || revision != 0 {
 		t.Errorf("a new document is %q, %d", text, revision)
@@ -417,7 +441,7 @@ func testDocument(t *testing.T, connect func(*testing.T) cluster.Engine) {
 	defer reader.Watch(func() { changed <- struct{}{} })()
 	var all sync.WaitGroup
 	for range 3 {
-		d := mustGet[*cluster.Document](t)(cluster.OpenDocument(ctx, connect(t), name))
+		d := openDocument(t, connect(t), name)
 		all.Go(func() {
 			defer d.Close()
 			for range 10 {
@@ -445,7 +469,7 @@ func testDocument(t *testing.T, connect func(*testing.T) cluster.Engine) {
 
 func testLongDocument(t *testing.T, connect func(*testing.T) cluster.Engine) {
 	ctx, name, engine := t.Context(), newName(), connect(t)
-	d := mustGet[*cluster.Document](t)(cluster.OpenDocument(ctx, engine, name))
+	d := openDocument(t, engine, name)
 	defer d.Close()
 	parts := func() (n int) {
 		watching, stop := context.WithCancel(ctx)
@@ -467,7 +491,7 @@ func testLongDocument(t *testing.T, connect func(*testing.T) cluster.Engine) {
 		if err := d.Replace(ctx, []byte("late"), revision); !errors.Is(err, cluster.ErrConflict) {
 			t.Errorf("an old revision: %v", err)
 		}
-		other := mustGet[*cluster.Document](t)(cluster.OpenDocument(ctx, connect(t), name))
+		other := openDocument(t, connect(t), name)
 		if got, _ := other.Read(); !bytes.Equal(got, text) || got == nil {
 			t.Errorf("%d bytes are read as %d", size, len(got))
 		}
@@ -506,7 +530,7 @@ func testLongRecords(t *testing.T, connect func(*testing.T) cluster.Engine) {
 	if _, err := log.Append(ctx, make([]byte, 2<<20), 1); !errors.Is(err, cluster.ErrConflict) || parts() != 6 {
 		t.Errorf("a late record leaves %d parts: %v", parts(), err)
 	}
-	foreign := mustGet[cluster.Log](t)(engine.Log(ctx, name))
+	foreign := openLog(t, engine, name)
 	for i, text := range []string{"", "?", "+{}"} {
 		mustGet[uint64](t)(foreign.Append(ctx, []byte(text), uint64(4+i)))
 		want = append(want, text)
