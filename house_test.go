@@ -50,7 +50,7 @@ var roomBudget = map[string]int{
 	"agent":     3500,
 	"approval":  1220,
 	"audit":     1890,
-	"cluster":   2600,
+	"cluster":   2620,
 	"cmd":       33800,
 	"examples":  300,
 	"gateway":   7460,
