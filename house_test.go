@@ -47,25 +47,25 @@ var largePackages = []string{
 // roomBudget limits the lines of each room outside tests. A room is a directory of the root with all below it, except
 // internal/testkit. If a room shrinks, its budget shrinks too. A budget grows only for a reason that the commit gives.
 var roomBudget = map[string]int{
-	"agent":     3500,
+	"agent":     3490,
 	"approval":  1220,
 	"audit":     1890,
 	"cluster":   2620,
-	"cmd":       33800,
+	"cmd":       33270,
 	"examples":  300,
 	"gateway":   7460,
 	"host":      7500,
 	"identity":  1850,
-	"internal":  13300,
-	"interop":   12560,
-	"ledger":    4950,
+	"internal":  13200,
+	"interop":   12360,
+	"ledger":    4920,
 	"mcpconfig": 10935,
 	"oauth":     4380,
-	"operation": 2700,
-	"policy":    3850,
+	"operation": 2630,
+	"policy":    3760,
 	"replica":   1130,
-	"schema":    9500,
-	"toolbox":   7700,
+	"schema":    9250,
+	"toolbox":   7620,
 }
 
 func TestRoomsKeepTheirBudgets(t *testing.T) {
