@@ -233,19 +233,20 @@ func (x *exchange) operation() telemetry.Operation {
 	if c := m.Client; c != nil {
 		o.Session, o.Address = c.Session, c.Address
 	}
-	name, _ := protocol.LookupString(m.Params, "name")
+	raw, _ := wire.Lookup(m.Params, "name")
+	name := wire.Text(raw)
 	switch m.Method {
 	case protocol.MethodToolsCall:
-		o.Tool = name
 		kind := x.requester.kind
-		if d := kind.shown.toolNamesFor(m.Caller).byName[name]; d != nil {
+		if d := kind.shown.toolNamesFor(m.Caller).byName[string(name)]; d != nil {
 			o.Tool, o.Server, o.Known = d.Tool, d.Server, true
 		} else { // a tool of the gateway itself
-			isNamed := func(d toolbox.Descriptor) bool { return d.Name == name }
+			o.Tool = string(name)
+			isNamed := func(d toolbox.Descriptor) bool { return d.Name == o.Tool }
 			o.Known = slices.ContainsFunc(kind.source.Snapshot(m.Caller).Tools, isNamed)
 		}
 	case "prompts/get":
-		o.Prompt = name
+		o.Prompt = string(name)
 	default:
 		o.URI, _ = protocol.LookupString(m.Params, "uri")
 	}
