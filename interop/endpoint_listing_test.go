@@ -249,26 +249,6 @@ func TestEndpointDoesNotMissAChangeBeforeItsSubscription(t *testing.T) {
 	awaitCondition(t, "the change is listed", func() bool { return len(toolNames(r.list())) == len(stale)+1 })
 }
 
-// A list that the server has begun before the subscription may be from before a change, also if it arrives later.
-func TestEndpointListsAgainAfterASubscriptionDuringItsList(t *testing.T) {
-	r := openFixture(t, nil, "-era", "modern", "-bare", "-hang", "subscriptions/listen,tools/list")
-	r.Wait("recv subscriptions/listen")
-	listed := make(chan error, 1)
-	go func() {
-		_, err := r.Tools(t.Context())
-		listed <- err
-	}()
-	r.Wait("recv tools/list")
-	r.Send("release subscriptions/listen")
-	r.Wait("listening")
-	r.Send("release tools/list")
-	if err := <-listed; err != nil {
-		t.Fatal(err)
-	}
-	r.list()
-	r.WaitN("recv tools/list", 2)
-}
-
 func TestEndpointSubscribesAgainAndListsAnew(t *testing.T) {
 	t.Parallel()
 	r := openFixture(t, nil, "-era", "modern", "-bare")

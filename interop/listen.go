@@ -100,12 +100,11 @@ func (e *Endpoint) listen(c conn.Conn) {
 	}
 }
 
-// isListCurrent reports whether there is a list that counts as current, or will when its request is answered.
+// isListCurrent reports whether there is a list that counts as current.
 func (e *Endpoint) isListCurrent() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.list != nil && e.list.changes == e.listChanges ||
-		e.listRequest != nil && e.listRequest.changes == e.listChanges
+	return e.list != nil && e.list.changes == e.listChanges
 }
 
 // listenEnded is called when another subscription of a connection has ended. On a stream, go-sdk
