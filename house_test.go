@@ -50,7 +50,7 @@ var roomBudget = map[string]int{
 	"agent":     3490,
 	"approval":  1220,
 	"audit":     1890,
-	"cluster":   2620,
+	"cluster":   2670,
 	"cmd":       33270,
 	"examples":  300,
 	"gateway":   7460,

@@ -192,6 +192,22 @@ func (e *Engine) step(ctx context.Context) (context.Context, context.CancelFunc,
 	return ctx, cancel, nil
 }
 
+// answered repeats a read that no server answers, until ctx ends: for a moment, servers do not know where a part is
+// that was just made, or has lost its leader.
+func answered[T any](ctx context.Context, read func() (T, error)) (T, error) {
+	for {
+		v, err := read()
+		if !errors.Is(err, client.ErrNoResponders) {
+			return v, err
+		}
+		select {
+		case <-time.After(publishPause):
+		case <-ctx.Done():
+			return v, err
+		}
+	}
+}
+
 // fault returns an error of NATS as an error of package cluster.
 func fault(err error) error {
 	switch {

@@ -65,7 +65,7 @@ func (k *kv) Get(ctx context.Context, key string) (cluster.Entry, error) {
 		return cluster.Entry{}, err
 	}
 	defer cancel()
-	got, err := k.kv.Get(ctx, k.prefix+encodeKey(key))
+	got, err := answered(ctx, func() (jetstream.KeyValueEntry, error) { return k.kv.Get(ctx, k.prefix+encodeKey(key)) })
 	if err != nil {
 		return cluster.Entry{}, fault(err)
 	}

@@ -55,6 +55,10 @@ func (l *streamLog) Read(ctx context.Context, after uint64, limit int) ([]cluste
 		return nil, err
 	}
 	defer cancel()
+	return answered(ctx, func() ([]cluster.Record, error) { return l.read(ctx, after, limit) })
+}
+
+func (l *streamLog) read(ctx context.Context, after uint64, limit int) ([]cluster.Record, error) {
 	info, err := l.stream.Info(ctx)
 	if err != nil {
 		return nil, fault(err)
