@@ -83,7 +83,7 @@ func (r *Replica) send(
 		if sent.giveUp() {
 			cancel(fmt.Errorf("it does not accept a request within %v", answerWait))
 		} else {
-			r.add(q.To, address, sent, cancel)
+			r.endIfSilent(q.To, address, sent, cancel)
 		}
 	})
 	end := func() {

@@ -54,7 +54,7 @@ type Replica struct {
 // New returns a replica. It reads the credentials, and returns an error if they or the options cannot be used. It opens
 // no connection.
 func New(opts *Options) (*Replica, error) {
-	r := &Replica{opts: *opts}
+	r := &Replica{opts: *opts, inFlight: inFlight{owners: map[string]*askedOwner{}}}
 	r.opts.Logger = cmp.Or(r.opts.Logger, slog.New(slog.DiscardHandler))
 	switch {
 	case !isName(opts.Name):

@@ -31,8 +31,8 @@ type askedOwner struct {
 	end         context.CancelFunc
 }
 
-// add ends a request with cancel when its owner hangs, until it is removed.
-func (r *Replica) add(to, address string, sent *delivery, cancel context.CancelCauseFunc) {
+// endIfSilent ends a request with cancel when its owner hangs, until it is removed.
+func (r *Replica) endIfSilent(to, address string, sent *delivery, cancel context.CancelCauseFunc) {
 	t := &r.inFlight
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -43,9 +43,6 @@ func (r *Replica) add(to, address string, sent *delivery, cancel context.CancelC
 	if o == nil {
 		o = &askedOwner{to: to, address: address, requests: map[*delivery]context.CancelCauseFunc{}}
 		o.ctx, o.end = context.WithCancel(context.Background())
-		if t.owners == nil {
-			t.owners = map[string]*askedOwner{}
-		}
 		t.owners[address] = o
 		go r.ask(o)
 	}

@@ -36,18 +36,30 @@ func Run(t *testing.T, connect func(*testing.T) cluster.Engine) {
 // newName returns a name that no other test uses.
 func newName() string { return "t" + strconv.FormatUint(rand.Uint64(), 36) }
 
-// mustOpen opens a part of an engine. The servers of a busy machine may not have chosen a leader for it in time.
-func mustOpen[T any](t *testing.T, open func() (T, error)) T {
+// eventually repeats a step until it succeeds.
+func eventually(t *testing.T, step func() error) {
 	t.Helper()
-	for end := time.Now().Add(suiteWait); ; time.Sleep(100 * time.Millisecond) {
-		v, err := open()
+	for end := time.Now().Add(suiteWait); ; time.Sleep(20 * time.Millisecond) {
+		err := step()
 		if err == nil {
-			return v
+			return
 		}
-		if !errors.Is(err, cluster.ErrUnavailable) || time.Now().After(end) {
+		if time.Now().After(end) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// mustOpen opens a part of an engine. The servers of a busy machine may not have chosen a leader for it in time.
+func mustOpen[T any](t *testing.T, open func() (T, error)) (v T) {
+	t.Helper()
+	eventually(t, func() (err error) {
+		if v, err = open(); err != nil && !errors.Is(err, cluster.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		return err
+	})
+	return v
 }
 
 func openDocument(t *testing.T, engine cluster.Engine, name string) *cluster.Document {
@@ -398,11 +410,12 @@ func testMembers(t *testing.T, connect func(*testing.T) cluster.Engine) {
 	}
 	address := func(m *cluster.Members, name, want string) {
 		t.Helper()
-		for end := time.Now().Add(suiteWait); m.Address(name) != want; time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("%s is at %q and not at %q", name, m.Address(name), want)
+		eventually(t, func() error {
+			if got := m.Address(name); got != want {
+				return fmt.Errorf("%s is at %q and not at %q", name, got, want)
 			}
-		}
+			return nil
+		})
 	}
 	address(a, other, "h:2")
 	// After a crash:
@@ -525,11 +538,12 @@ func testLongDocument(t *testing.T, connect func(*testing.T) cluster.Engine) {
 // awaitParts waits for a number of parts: a server may answer a read with the state of a moment before.
 func awaitParts(t *testing.T, parts func() int, want int) {
 	t.Helper()
-	for end := time.Now().Add(suiteWait); parts() != want; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("there are %d parts, want %d", parts(), want)
+	eventually(t, func() error {
+		if n := parts(); n != want {
+			return fmt.Errorf("there are %d parts, want %d", n, want)
 		}
-	}
+		return nil
+	})
 }
 
 func testLongRecords(t *testing.T, connect func(*testing.T) cluster.Engine) {

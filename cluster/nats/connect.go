@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/indusagi/indus/cluster"
+	"github.com/indusagi/indus/internal/watch"
 )
 
 // Options of [Connect]. The zero value of each field but Servers is valid.
@@ -197,12 +198,7 @@ func (e *Engine) step(ctx context.Context) (context.Context, context.CancelFunc,
 func answered[T any](ctx context.Context, read func() (T, error)) (T, error) {
 	for {
 		v, err := read()
-		if !errors.Is(err, client.ErrNoResponders) {
-			return v, err
-		}
-		select {
-		case <-time.After(publishPause):
-		case <-ctx.Done():
+		if !errors.Is(err, client.ErrNoResponders) || !watch.Sleep(ctx, publishPause) {
 			return v, err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/indusagi/indus/cluster"
+	"github.com/indusagi/indus/internal/watch"
 )
 
 // KV implements [cluster.Engine]. All KVs are in one stream, as subjects with the name as a token.
@@ -129,12 +130,8 @@ func (e *Engine) publish(ctx context.Context, m *client.Msg, last uint64, ttl ti
 			return 0, fault(err)
 		case sent > 1 && now > last:
 			return now, cluster.ErrConflict
-		case sent > 1:
-			select {
-			case <-time.After(publishPause):
-			case <-ctx.Done():
-				return 0, fault(fmt.Errorf("no server confirms the conflict with revision %d: %w", last, err))
-			}
+		case sent > 1 && !watch.Sleep(ctx, publishPause):
+			return 0, fault(fmt.Errorf("no server confirms the conflict with revision %d: %w", last, err))
 		}
 	}
 }
@@ -188,10 +185,7 @@ func (k *kv) Watch(ctx context.Context, handle func(cluster.Change)) error {
 	w := &watcher{kv: k, handle: handle, known: map[string]uint64{}}
 	for ctx.Err() == nil {
 		w.run(ctx)
-		select {
-		case <-time.After(watchPause):
-		case <-ctx.Done():
-		}
+		watch.Sleep(ctx, watchPause)
 	}
 	return ctx.Err()
 }
