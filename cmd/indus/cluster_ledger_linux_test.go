@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -94,15 +95,13 @@ func TestTheLedgerOfACluster(t *testing.T) {
 // until repeats a command until its output has a text so many times.
 func (c *clustered) until(text string, times int, args ...string) {
 	c.t.Helper()
-	for end := time.Now().Add(deadline); ; time.Sleep(20 * time.Millisecond) {
+	eventually(c.t, func() string {
 		out := c.must(0, append([]string{"mcp"}, args...)...)
-		if strings.Count(out, text) == times {
-			return
+		if strings.Count(out, text) != times {
+			return fmt.Sprintf("indus mcp %s prints %s", args, out)
 		}
-		if time.Now().After(end) {
-			c.t.Fatalf("indus mcp %s prints %s", args, out)
-		}
-	}
+		return ""
+	})
 }
 
 // wantWhole checks that the chain of the ledger is whole, also up to an earlier head.

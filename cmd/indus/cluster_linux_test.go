@@ -138,18 +138,21 @@ func (c *clustered) waits(i int, text string) string {
 	return found[1]
 }
 
+// awaits repeats a request to a replica until its answer has a text.
+func (c *clustered) awaits(i int, want string, send func() string) {
+	c.t.Helper()
+	eventually(c.t, func() string {
+		if got := send(); !strings.Contains(got, want) {
+			return fmt.Sprintf("replica %d answers %q, without %q", i, got, want)
+		}
+		return ""
+	})
+}
+
 // answers repeats a call until its answer has a text.
 func (c *clustered) answers(i int, text, want string) {
 	c.t.Helper()
-	for end := time.Now().Add(deadline); ; time.Sleep(20 * time.Millisecond) {
-		got := c.call(i, text)
-		if strings.Contains(got, want) {
-			return
-		}
-		if time.Now().After(end) {
-			c.t.Fatalf("replica %d answers %q, without %q", i, got, want)
-		}
-	}
+	c.awaits(i, want, func() string { return c.call(i, text) })
 }
 
 // run runs a command in the home of a replica.
@@ -261,18 +264,9 @@ func TestMembersOfACluster(t *testing.T) {
 	if session == "" {
 		t.Fatal("no session")
 	}
-	forwarded := func() string { return c.send(1, session, "tools/list", "", "") }
 	until := func(want string) {
 		t.Helper()
-		for end := time.Now().Add(deadline); ; time.Sleep(20 * time.Millisecond) {
-			got := forwarded()
-			if strings.Contains(got, want) {
-				return
-			}
-			if time.Now().After(end) {
-				t.Fatalf("the other replica answers %q, without %q", got, want)
-			}
-		}
+		c.awaits(1, want, func() string { return c.send(1, session, "tools/list", "", "") })
 	}
 	until("w__write")
 	streamed := c.stream(1, session)
@@ -307,12 +301,7 @@ func TestKeysOfACluster(t *testing.T) {
 	c := newClustered(t, "other", "keys")
 	lists := func(i int, want string) {
 		t.Helper()
-		for end := time.Now().Add(deadline); !strings.Contains(c.send(i, "", "tools/list", "", meta), want); {
-			if time.Now().After(end) {
-				t.Fatalf("replica %d answers %q, without %q", i, c.send(i, "", "tools/list", "", meta), want)
-			}
-			time.Sleep(20 * time.Millisecond)
-		}
+		c.awaits(i, want, func() string { return c.send(i, "", "tools/list", "", meta) })
 	}
 	for _, want := range []string{"indus key add --mcp servers.json makes one", "--key --mcp servers.json\n"} {
 		c.served[0].waitFor(&c.served[0].err, want)

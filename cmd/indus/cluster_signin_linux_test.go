@@ -19,15 +19,9 @@ import (
 // whoami calls the tool whoami at a replica until its answer has a text.
 func (c *clustered) whoami(i int, want string) {
 	c.t.Helper()
-	for end := time.Now().Add(deadline); ; time.Sleep(50 * time.Millisecond) {
-		got := c.send(i, "", "tools/call", "w__whoami", `"name":"w__whoami","arguments":{},`+meta)
-		if strings.Contains(got, want) {
-			return
-		}
-		if time.Now().After(end) {
-			c.t.Fatalf("replica %d answers %q, without %q", i, got, want)
-		}
-	}
+	c.awaits(i, want, func() string {
+		return c.send(i, "", "tools/call", "w__whoami", `"name":"w__whoami","arguments":{},`+meta)
+	})
 }
 
 // newSignedIn starts two replicas with a server at which alice has signed in.

@@ -38,15 +38,16 @@ var processNumber = regexp.MustCompile(`process (\d+)`)
 // process calls a tool at a replica until the server answers, and returns its process.
 func (c *singleCluster) process(i int, tool string) (pid string) {
 	c.t.Helper()
-	for end := time.Now().Add(deadline); ; time.Sleep(20 * time.Millisecond) {
+	eventually(c.t, func() string {
 		got := c.send(i, "", "tools/call", "w__"+tool, fmt.Sprintf(`"name":"w__%s","arguments":{"text":""},%s`, tool, meta))
-		if found := processNumber.FindStringSubmatch(got); found != nil {
-			return found[1]
+		found := processNumber.FindStringSubmatch(got)
+		if found == nil {
+			return fmt.Sprintf("replica %d answers %q", i, got)
 		}
-		if time.Now().After(end) {
-			c.t.Fatalf("replica %d answers %q", i, got)
-		}
-	}
+		pid = found[1]
+		return ""
+	})
+	return pid
 }
 
 // holder returns the replica that runs the server.
@@ -153,14 +154,12 @@ func TestASingleServerRunsOnce(t *testing.T) {
 		c.answers(i, "", "ask again")
 		c.answers(i, "", "the request was not sent: try again") // and not: it may have run
 	}
-	for end := time.Now().Add(deadline); ; time.Sleep(beatTime) {
-		if _, err := os.Stat("/proc/" + fourth); err != nil {
-			break
+	eventually(t, func() string {
+		if _, err := os.Stat("/proc/" + fourth); err == nil {
+			return "calls are refused while " + fourth + " runs"
 		}
-		if time.Now().After(end) {
-			t.Fatalf("calls are refused while %s runs", fourth)
-		}
-	}
+		return ""
+	})
 	c.nats.Run()
 	fifth := c.process(0, "write")
 	if fifth == fourth || c.process(1, "write") != fifth {
@@ -211,11 +210,12 @@ func TestASingleServerAndThePage(t *testing.T) {
 			t.Errorf("it runs at %s, and the page of %d has %s", at, i, out)
 		}
 		c.page(i, "servers/restart", "server=w")
-		for end := time.Now().Add(deadline); c.process(i, "write") == before; time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("its process goes on")
+		eventually(t, func() string {
+			if c.process(i, "write") == before {
+				return "its process goes on"
 			}
-		}
+			return ""
+		})
 	}
 	if n := c.overlap(); n > 0 {
 		t.Errorf("two processes ran for %v", n)
