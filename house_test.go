@@ -56,7 +56,7 @@ var roomBudget = map[string]int{
 	"gateway":   7460,
 	"host":      7500,
 	"identity":  1850,
-	"internal":  13200,
+	"internal":  13300,
 	"interop":   12360,
 	"ledger":    4920,
 	"mcpconfig": 10935,

@@ -21,16 +21,10 @@ func (f *File[T]) updateShared(ctx context.Context, edit func(T) (T, error)) err
 		if err != nil {
 			return err
 		}
-		value, err := f.Decode(ctx, text)
-		if err == nil {
-			value, err = edit(value)
-		}
+		text, err = f.edited(&update[T]{ctx: ctx, edit: edit}, text)
 		if errors.Is(err, ErrUnchanged) {
 			return nil
 		} else if err != nil {
-			return err
-		}
-		if text, err = f.Encode(ctx, value); err != nil {
 			return err
 		}
 		err = f.Shared.Replace(ctx, text, revision)

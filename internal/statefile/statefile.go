@@ -2,8 +2,9 @@
 // the value is in a document of a cluster instead.
 //
 // A [File] reads the current content of the file, but decodes it again only after a change. Update changes it under a
-// lock and replaces it in one step, so a crash leaves either the old value or the new value. A symbolic link at its
-// path stays: the target of the link is replaced. A file that cannot be read or decoded is never overwritten.
+// lock and replaces it in one step, so a crash leaves either the old value or the new value. Updates that wait for the
+// lock or the disk are written together. A symbolic link at its path stays: the target of the link is replaced. A file
+// that cannot be read or decoded is never overwritten.
 //
 // # Concurrency
 //
@@ -18,6 +19,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,8 +28,12 @@ import (
 	"github.com/indusagi/indus/internal/filelock"
 )
 
-// lockWait limits how long an update waits for updates of other processes. Each takes a few milliseconds.
-const lockWait = 10 * time.Second
+// lockWait limits how long an update waits for updates of other processes. Each takes as long as two syncs of the disk:
+// a few milliseconds, or a second on a busy disk.
+const lockWait = 30 * time.Second
+
+// maxTurn is the longest pause between two writes of one process. Other processes look for the lock more often.
+const maxTurn = 20 * time.Millisecond
 
 // ErrUnchanged is returned by the edit function of [File.Update] if nothing changes. Update then returns nil.
 var ErrUnchanged = errors.New("nothing has changed")
@@ -46,10 +52,19 @@ type File[T any] struct {
 	// Shared has the text instead of the file, if it is set. Then Path is only for messages.
 	Shared *cluster.Document
 
-	mu    sync.Mutex
-	read  bool
-	stamp stamp // state of the file, or of Shared, at the last read
-	value T
+	mu      sync.Mutex
+	read    bool
+	stamp   stamp // state of the file, or of Shared, at the last read
+	value   T
+	queue   []*update[T] // what the next write contains
+	writing bool         // write runs
+}
+
+// update is a call of [File.Update].
+type update[T any] struct {
+	ctx  context.Context
+	edit func(T) (T, error)
+	done chan error
 }
 
 // Read returns the current value of the file. The caller must not change it.
@@ -70,21 +85,28 @@ func (f *File[T]) load(ctx context.Context) (value T, err error) {
 		text, _ := f.Shared.Read()
 		return f.Decode(ctx, text)
 	}
-	text, err := f.Load(f.Path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		text = nil
-	case err != nil:
+	text, err := f.text()
+	if err != nil {
 		return value, err
-	case text == nil: // an empty file exists, unlike a missing file
-		text = []byte{}
 	}
 	return f.Decode(ctx, text)
 }
 
-// LockFile waits for the lock of the file at path, ten seconds at most. lock has the meaning of [File.Lock].
+// text returns the text of the file, or nil if there is no file.
+func (f *File[T]) text() ([]byte, error) {
+	text, err := f.Load(f.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err == nil && text == nil: // an empty file exists, unlike a missing file
+		text = []byte{}
+	}
+	return text, err
+}
+
+// LockFile waits for the lock of the file at path, 30 seconds at most. lock has the meaning of [File.Lock].
 func LockFile(ctx context.Context, path, lock string) (unlock func(), err error) {
-	late := fmt.Errorf("%s: another process has been writing for %v", path, lockWait)
+	late := fmt.Errorf("%s: other processes have been writing for %v: if one of them hangs, end it", path, lockWait)
 	waiting, cancel := context.WithTimeoutCause(ctx, lockWait, late)
 	defer cancel()
 	unlock, err = filelock.Lock(waiting, cmp.Or(lock, atomicfile.Real(path)+".lock"))
@@ -95,7 +117,8 @@ func LockFile(ctx context.Context, path, lock string) (unlock func(), err error)
 }
 
 // Update replaces the value by the result of edit. edit may change its argument, which it owns. If edit fails, the file
-// stays as it is. If the directory does not exist, it is made with access for the user only.
+// stays as it is. Another goroutine may run edit, which has ended when Update returns. If the directory does not exist,
+// it is made with access for the user only.
 func (f *File[T]) Update(ctx context.Context, edit func(T) (T, error)) error {
 	if f.Shared != nil {
 		return f.updateShared(ctx, edit)
@@ -103,29 +126,103 @@ func (f *File[T]) Update(ctx context.Context, edit func(T) (T, error)) error {
 	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
 		return err
 	}
-	unlock, err := LockFile(ctx, f.Path, f.Lock)
-	if err != nil {
+	u := &update[T]{ctx: ctx, edit: edit, done: make(chan error, 1)}
+	f.mu.Lock()
+	f.queue = append(f.queue, u)
+	if !f.writing {
+		f.writing = true
+		go f.write()
+	}
+	f.mu.Unlock()
+	select {
+	case err := <-u.done:
 		return err
+	case <-ctx.Done():
 	}
-	defer unlock()
-	value, err := f.load(ctx)
-	if err == nil {
-		value, err = edit(value)
+	f.mu.Lock()
+	i := slices.Index(f.queue, u)
+	if i >= 0 {
+		f.queue = slices.Delete(f.queue, i, i+1)
 	}
-	if errors.Is(err, ErrUnchanged) {
-		return nil
-	} else if err != nil {
-		return err
+	f.mu.Unlock()
+	if i >= 0 {
+		return ctx.Err()
 	}
-	return f.replace(ctx, value)
+	return <-u.done // the file is being written
 }
 
-func (f *File[T]) replace(ctx context.Context, value T) error {
-	text, err := f.Encode(ctx, value)
-	if err != nil {
-		return err
+// write writes until the queue is empty. Between two writes it pauses, so that other processes have their turn.
+func (f *File[T]) write() {
+	for {
+		unlock, err := LockFile(context.Background(), f.Path, f.Lock)
+		start := time.Now()
+		f.mu.Lock()
+		all := f.queue
+		f.queue = nil
+		f.mu.Unlock()
+		if err == nil {
+			f.writeAll(all)
+			unlock()
+		} else {
+			finish(all, err)
+		}
+		f.mu.Lock()
+		f.writing = len(f.queue) > 0
+		more := f.writing
+		f.mu.Unlock()
+		if !more {
+			return
+		}
+		time.Sleep(min(time.Since(start), maxTurn))
 	}
-	if err := atomicfile.Replace(atomicfile.Real(f.Path), append(text, '\n'), nil); err != nil {
+}
+
+func finish[T any](all []*update[T], err error) {
+	for _, u := range all {
+		u.done <- err
+	}
+}
+
+// writeAll carries out updates in turn, and writes their common result.
+func (f *File[T]) writeAll(all []*update[T]) {
+	text, err := f.text()
+	if err != nil {
+		finish(all, err)
+		return
+	}
+	var written []*update[T]
+	for _, u := range all {
+		next, err := f.edited(u, text)
+		switch {
+		case err == nil:
+			text, written = append(next, '\n'), append(written, u)
+		case !errors.Is(err, ErrUnchanged):
+			u.done <- err
+		case len(written) == 0:
+			u.done <- nil
+		default: // it found what is not written yet
+			written = append(written, u)
+		}
+	}
+	if len(written) > 0 {
+		finish(written, f.replace(text))
+	}
+}
+
+// edited returns the text after an update.
+func (f *File[T]) edited(u *update[T], text []byte) ([]byte, error) {
+	value, err := f.Decode(u.ctx, text)
+	if err == nil {
+		value, err = u.edit(value)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.Encode(u.ctx, value)
+}
+
+func (f *File[T]) replace(text []byte) error {
+	if err := atomicfile.Replace(atomicfile.Real(f.Path), text, nil); err != nil {
 		return err
 	}
 	f.mu.Lock()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/statefile"
@@ -122,5 +123,48 @@ func TestALinkStays(t *testing.T) {
 	}
 	if to, err := os.Readlink(path); err != nil || to != target || value(t, f) != 2 {
 		t.Errorf("it leads to %q, %v, and has %d", to, err, value(t, f))
+	}
+}
+
+// Updates that wait for another process are written together. One that fails, or whose context ends, changes nothing.
+func TestWaitingUpdatesAreOneWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "n")
+	unlock, err := statefile.LockFile(t.Context(), path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, _ := counter(path)
+	reads, load := 0, f.Load
+	f.Load = func(path string) ([]byte, error) { reads++; return load(path) }
+	ended, end := context.WithCancel(t.Context())
+	refused := errors.New("refused")
+	var all sync.WaitGroup
+	for range 20 {
+		for want, update := range map[error]func() error{
+			nil:     func() error { return f.Update(t.Context(), increment) },
+			refused: func() error { return f.Update(t.Context(), func(int) (int, error) { return 1000, refused }) },
+			context.Canceled: func() error {
+				return f.Update(ended, func(int) (int, error) { t.Error("its context has ended"); return 0, nil })
+			},
+		} {
+			all.Go(func() {
+				if err := update(); !errors.Is(err, want) {
+					t.Errorf("%v, want %v", err, want)
+				}
+			})
+		}
+	}
+	waiting := func(n int) {
+		for f.Waiting() != n {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	waiting(60)
+	end()
+	waiting(40)
+	unlock()
+	all.Wait()
+	if reads != 1 || value(t, f) != 20 {
+		t.Errorf("%d reads of the file before a write, and the value is %d", reads, value(t, f))
 	}
 }
