@@ -17,9 +17,6 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// lockWait is how long [Lock] waits for another process that is editing.
-const lockWait = 10 * time.Second
-
 // Approved is a row that a person approved.
 type Approved struct {
 	// File is the absolute path, with its symbolic links resolved.
@@ -114,7 +111,7 @@ func (p *readContext) store() approvals.Store[Approved] {
 
 // Lock waits until no other process of this user holds the lock for editing configuration files with [Open] or
 // [Rewrite]. Other processes that call Lock wait until unlock is called. If every editor holds the lock from reading to
-// writing, no change is lost and no save fails with [ErrChanged]. Lock gives up when ctx ends, and after 10 seconds.
+// writing, no change is lost and no save fails with [ErrChanged]. Lock gives up when ctx ends, and after 30 seconds.
 //
 // If there is no state directory, or no file can be made in it, Lock returns at once, without a
 // lock.
@@ -124,12 +121,12 @@ func Lock(ctx context.Context, o *Options) (unlock func(), err error) {
 		return func() {}, ctx.Err()
 	}
 	path := filepath.Join(s.Dir, "edit.lock")
-	waiting, cancel := context.WithTimeout(ctx, lockWait)
+	waiting, cancel := context.WithTimeout(ctx, filelock.MaxWait)
 	defer cancel()
 	unlock, err = filelock.Lock(waiting, path)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
-		reason := fmt.Sprintf("another process has it since %v", lockWait)
+		reason := fmt.Sprintf("another process has it since %v", filelock.MaxWait)
 		return nil, &fileError{note: Note{File: path, Reason: reason, Hint: "try again"}, err: err}
 	case err == nil || errors.Is(err, context.DeadlineExceeded):
 		return unlock, err

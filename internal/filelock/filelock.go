@@ -29,6 +29,10 @@ const (
 	lastPause  = 10 * time.Millisecond
 )
 
+// MaxWait is a bound for the wait for work of other processes that takes as long as some syncs of the disk. On a busy
+// disk, one sync may take ten seconds.
+const MaxWait = 30 * time.Second
+
 // Lock waits for the lock at path. It creates the lock file if there is none. If the context ends first, it returns
 // ctx.Err().
 func Lock(ctx context.Context, path string) (unlock func(), err error) {

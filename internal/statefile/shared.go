@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/cluster"
+	"github.com/indusagi/indus/internal/filelock"
 	"github.com/indusagi/indus/internal/watch"
 )
 
@@ -16,7 +17,7 @@ const maxBackoff = 50 * time.Millisecond
 
 // updateShared replaces the value in the document. If another process was faster, it begins again with the new value.
 func (f *File[T]) updateShared(ctx context.Context, edit func(T) (T, error)) error {
-	for end := time.Now().Add(lockWait); ; {
+	for end := time.Now().Add(filelock.MaxWait); ; {
 		text, revision, err := f.Shared.Load(ctx)
 		if err != nil {
 			return err
@@ -32,7 +33,7 @@ func (f *File[T]) updateShared(ctx context.Context, edit func(T) (T, error)) err
 			return err
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%s: other processes have been writing for %v: ask again: %w", f.Path, lockWait, err)
+			return fmt.Errorf("%s: other processes have been writing for %v: ask again: %w", f.Path, filelock.MaxWait, err)
 		}
 		if !watch.Sleep(ctx, rand.N(maxBackoff)) {
 			return ctx.Err()

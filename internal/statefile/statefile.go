@@ -28,10 +28,6 @@ import (
 	"github.com/indusagi/indus/internal/filelock"
 )
 
-// lockWait limits how long an update waits for updates of other processes. Each takes as long as two syncs of the disk:
-// a few milliseconds, or a second on a busy disk.
-const lockWait = 30 * time.Second
-
 // maxTurn is the longest pause between two writes of one process. Other processes look for the lock more often.
 const maxTurn = 20 * time.Millisecond
 
@@ -106,8 +102,8 @@ func (f *File[T]) text() ([]byte, error) {
 
 // LockFile waits for the lock of the file at path, 30 seconds at most. lock has the meaning of [File.Lock].
 func LockFile(ctx context.Context, path, lock string) (unlock func(), err error) {
-	late := fmt.Errorf("%s: other processes have been writing for %v: if one of them hangs, end it", path, lockWait)
-	waiting, cancel := context.WithTimeoutCause(ctx, lockWait, late)
+	late := fmt.Errorf("%s: other processes have been writing for %v: if one of them hangs, end it", path, filelock.MaxWait)
+	waiting, cancel := context.WithTimeoutCause(ctx, filelock.MaxWait, late)
 	defer cancel()
 	unlock, err = filelock.Lock(waiting, cmp.Or(lock, atomicfile.Real(path)+".lock"))
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/filelock"
@@ -18,9 +17,6 @@ import (
 
 // ErrChanged is returned if a file changed after it was opened.
 var ErrChanged = errors.New("the file has changed since it was read")
-
-// lockWait is how long a save waits for the lock of a directory. A save takes a few milliseconds.
-const lockWait = 10 * time.Second
 
 // File is a file that was read and is to be replaced.
 type File struct {
@@ -119,11 +115,11 @@ func lockDir(dir string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	ctx, cancel := context.WithTimeout(context.Background(), filelock.MaxWait)
 	defer cancel()
 	if filelock.Wait(ctx, f) != nil && ctx.Err() != nil { // without support for locks, every caller gets it
 		f.Close()
-		return nil, fmt.Errorf("another process has been writing in %s for %s", dir, lockWait)
+		return nil, fmt.Errorf("another process has been writing in %s for %s", dir, filelock.MaxWait)
 	}
 	return func() { f.Close() }, nil // closing it unlocks it
 }
