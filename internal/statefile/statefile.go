@@ -102,7 +102,7 @@ func (f *File[T]) text() ([]byte, error) {
 
 // LockFile waits for the lock of the file at path, 30 seconds at most. lock has the meaning of [File.Lock].
 func LockFile(ctx context.Context, path, lock string) (unlock func(), err error) {
-	late := fmt.Errorf("%s: other processes have been writing for %v: if one of them hangs, end it", path, filelock.MaxWait)
+	late := fmt.Errorf("%s: other processes have been writing for %v: end one that hangs", path, filelock.MaxWait)
 	waiting, cancel := context.WithTimeoutCause(ctx, filelock.MaxWait, late)
 	defer cancel()
 	unlock, err = filelock.Lock(waiting, cmp.Or(lock, atomicfile.Real(path)+".lock"))
