@@ -74,6 +74,60 @@ func TestServeKnowsSignedTokens(t *testing.T) {
 	}
 }
 
+// TestAdministratorsNeedATokenForEverything checks that the page refuses a token or a key that is not valid for all
+// views, although the policy lets its principal administer: the program that has it could call every tool there.
+func TestAdministratorsNeedATokenForEverything(t *testing.T) {
+	t.Parallel()
+	as := authserver.Start(t, nil)
+	dir := t.TempDir()
+	config := filepath.Join(dir, "mine.json")
+	for path, text := range map[string]string{
+		config: `{"servers": {}, "policy": "policy.cedar"}`, filepath.Join(dir, "policy.cedar"): "permit(principal, action, resource);",
+	} {
+		if err := replaceFile(path, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := indusCommand(t, map[string]row{"one": {Command: fixture.Build(t)}},
+		"serve", "--addr", "127.0.0.1:0", "--issuer", as.Issuer, "--scope", "read", "--auth", "jwt,keys", "--mcp", config)
+	serve := launch(t, cmd)
+	at := serve.waitFor(&serve.err, `serving at (http://\S+)\n`)
+	key := func(args ...string) string {
+		add := indusCommand(t, nil, append([]string{"key", "add", "--principal", "ann"}, args...)...)
+		add.Env = cmd.Env
+		token, err := add.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(token))
+	}
+	for name, tt := range map[string]struct {
+		token  string
+		status int
+	}{
+		"token":                 {as.UserToken(t, "ann", at, "read"), 200},
+		"token of a view":       {as.UserToken(t, "ann", at+"/one", "read"), 403},
+		"token of a server":     {as.UserToken(t, "ann", "https://other.example/mcp", "read"), 403},
+		"token without a scope": {as.UserToken(t, "ann", at, "write"), 403},
+		"key":                   {key(), 200}, "key of a view": {key("--view", "one"), 403},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(at, "/mcp")+"/try", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header = http.Header{"Accept": {"application/json"}, "Authorization": {"Bearer " + tt.token}}
+		res, err := timedClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		if res.StatusCode != tt.status {
+			t.Errorf("%s: %d %.300s", name, res.StatusCode, text)
+		}
+	}
+}
+
 // TestServeAsksAboutTokens checks that a revoked token is refused within a minute, and an inactive one immediately.
 func TestServeAsksAboutTokens(t *testing.T) {
 	t.Parallel()

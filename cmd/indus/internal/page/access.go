@@ -110,7 +110,6 @@ var (
 		`"indus page" opens a new one`)
 	errNotLocal = errors.New("the operator's links and sessions are good only in a browser on the machine of indus, " +
 		"at an address of that machine; administrators sign in from elsewhere")
-	errSignInBad = errors.New("this token is not valid here")
 )
 
 var crossOrigin = http.NewCrossOriginProtection()
@@ -198,16 +197,21 @@ func (a *access) find(r *http.Request) *session {
 	return nil
 }
 
-// administrator returns the identity of a token, if its principal may administer the gateway.
+// administrator returns the identity of a token, if its principal may administer the gateway. The page shows all views,
+// so the token must be valid for the view of everything: not a key with views, and not a token for another address.
 func (s *Site) administrator(r *http.Request, token string) (*identity.Identity, error) {
 	guard := s.Guard()
 	if guard == nil {
 		return nil, errNoAccess
 	}
-	id, err := guard.Identify(r.Context(), token)
+	all := r.Clone(r.Context())
+	all.URL = &url.URL{Path: "/mcp"}
+	all.Header = http.Header{"Authorization": {"Bearer " + token}}
+	id, err := guard.Authenticate(all)
+	refused, _ := errors.AsType[*identity.Refusal](err)
 	switch {
-	case errors.Is(err, identity.ErrInvalid), errors.Is(err, identity.ErrForeign):
-		return nil, errSignInBad
+	case refused != nil:
+		return nil, errors.New(refused.Reason)
 	case err != nil:
 		return nil, err
 	case !s.Gateway.MayAdminister(id, addressOf(r)):

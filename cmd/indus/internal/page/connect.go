@@ -172,7 +172,8 @@ func createKey(v *visit) (string, error) {
 	return "created the key " + key.ID + ": it is shown only now", nil
 }
 
-// mayCreate returns an error if a visitor may not create a key. The operator may create every key.
+// mayCreate returns an error if a visitor may not create a key. The operator may create every key. A key of an
+// administrator expires no later than the administrator's own.
 func mayCreate(id *identity.Identity, key *identity.Key) error {
 	if id == nil {
 		return nil
@@ -183,6 +184,9 @@ func mayCreate(id *identity.Identity, key *identity.Key) error {
 	}
 	if id.Views != nil && (key.Views == nil || !slices.Contains(id.Views, key.Views[0])) {
 		return errOwnKeys
+	}
+	if !id.Expires.IsZero() && (key.Expires.IsZero() || key.Expires.After(id.Expires)) {
+		key.Expires = id.Expires
 	}
 	return nil
 }

@@ -7,8 +7,10 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -186,6 +188,27 @@ func TestRightsToCreateKeys(t *testing.T) {
 	d.showTo(admin, "/connect", &shown)
 	if list, err := d.keys.List(); err != nil || len(list) != 3 {
 		t.Error(list, err)
+	}
+}
+
+// A key that an administrator creates does not outlive the administrator's own key.
+func TestACreatedKeyExpiresWithItsCreators(t *testing.T) {
+	d := newDesk(t, deskOptions{keys: true, config: connectConfig()})
+	until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+	own, _, err := d.keys.Add(t.Context(), identity.Key{Name: "alice", Groups: []string{identity.AdminGroup}, Expires: until})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for asked, isCut := range map[string]bool{"": true, "90d": true, "1m": false} {
+		_, text := d.request(own, "/connect/key", url.Values{"principal": {"alice"}, "expires": {asked}})
+		var out connectJSON
+		if err := json.Unmarshal(text, &out); err != nil || out.Key == nil {
+			t.Fatalf("%q: %s %v", asked, text, err)
+		}
+		expires, err := time.Parse(time.RFC3339, out.Key.Expires)
+		if err != nil || expires.After(until) || expires.Equal(until) != isCut {
+			t.Errorf("%q: %v, and the own key expires at %v: %v", asked, expires, until, err)
+		}
 	}
 }
 
