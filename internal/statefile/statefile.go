@@ -58,9 +58,10 @@ type File[T any] struct {
 
 // update is a call of [File.Update].
 type update[T any] struct {
-	ctx  context.Context
-	edit func(T) (T, error)
-	done chan error
+	ctx    context.Context
+	edit   func(T) (T, error)
+	failed error // of edit
+	done   chan error
 }
 
 // Read returns the current value of the file. The caller must not change it.
@@ -173,13 +174,15 @@ func (f *File[T]) write() {
 	}
 }
 
+// finish ends updates with an error, or each with its own if err is nil.
 func finish[T any](all []*update[T], err error) {
 	for _, u := range all {
-		u.done <- err
+		u.done <- cmp.Or(err, u.failed)
 	}
 }
 
-// writeAll carries out updates in turn, and writes their common result.
+// writeAll carries out updates in turn, and writes their common result. An update that fails or changes nothing, because
+// of another one that is not written yet, is over when that is written.
 func (f *File[T]) writeAll(all []*update[T]) {
 	text, err := f.text()
 	if err != nil {
@@ -192,11 +195,13 @@ func (f *File[T]) writeAll(all []*update[T]) {
 		switch {
 		case err == nil:
 			text, written = append(next, '\n'), append(written, u)
+			continue
 		case !errors.Is(err, ErrUnchanged):
-			u.done <- err
-		case len(written) == 0:
-			u.done <- nil
-		default: // it found what is not written yet
+			u.failed = err
+		}
+		if len(written) == 0 {
+			u.done <- u.failed
+		} else {
 			written = append(written, u)
 		}
 	}

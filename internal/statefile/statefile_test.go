@@ -168,3 +168,36 @@ func TestWaitingUpdatesAreOneWrite(t *testing.T) {
 		t.Errorf("%d reads of the file before a write, and the value is %d", reads, value(t, f))
 	}
 }
+
+// An update that fails because of another one in the same write gets the error of the write, if that fails: the other
+// one has not happened.
+func TestAFailedWriteFailsWhatDependsOnIt(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	lock := filepath.Join(t.TempDir(), "lock")
+	f, _ := counter(filepath.Join(dir, "n"))
+	f.Lock = lock
+	unlock, err := statefile.LockFile(t.Context(), f.Path, lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := errors.New("it was taken before")
+	take := func(n int) (int, error) {
+		if n > 0 {
+			return n, taken
+		}
+		return 1, os.RemoveAll(dir) // then the file cannot be written
+	}
+	results := make(chan error)
+	for i := range 3 {
+		go func() { results <- f.Update(t.Context(), take) }()
+		for f.Waiting() != i+1 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	unlock()
+	for range 3 {
+		if err := <-results; !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%v, and nothing was written", err)
+		}
+	}
+}
