@@ -435,6 +435,31 @@ func TestACallerApprovesItsCall(t *testing.T) {
 	}
 }
 
+// The question shows characters of the arguments that are not drawn, and states that a part is missing.
+func TestAQuestionHidesNothing(t *testing.T) {
+	t.Parallel()
+	for _, era := range bothEras {
+		g, _ := controlled(t, gateway.Control{Approvals: approvals(t, t.TempDir()+"/approvals.json", time.Minute)},
+			`@approve("caller") permit(principal, action == Action::"call", resource);`)
+		var question string
+		c := dialWith(t, g, "/mcp", era, &mcp.ClientOptions{
+			ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				question = r.Params.Message
+				return &mcp.ElicitResult{Action: "cancel"}, nil
+			},
+		})
+		for path, want := range map[string]string{
+			"a\u202eb\u200bc\U000e0041": `"a\u202eb\u200bc\udb40\udc41"`, strings.Repeat("x ", 2100): "… (a part of 4211 bytes)",
+			strings.Repeat("y", 9000): "… (a part of 9011 bytes)",
+		} {
+			params := &mcp.CallToolParams{Name: "a__open", Arguments: map[string]any{"path": path}}
+			if _, err := c.CallTool(t.Context(), params); err != nil || !strings.Contains(question, want) {
+				t.Errorf("%s: the question has no %s: %.5000s, %v", era, want, question, err)
+			}
+		}
+	}
+}
+
 // A client that cannot be asked gets the id of the approval: it has no elicitation, or it called another tool.
 func TestAClientThatCannotBeAsked(t *testing.T) {
 	t.Parallel()

@@ -187,7 +187,11 @@ func (x *exchange) question(it *item, i approval.Item) json.RawMessage {
 	message := fmt.Sprintf("Allow this call?\nserver: %s\n%s: %s", it.Server, strings.ToLower(string(it.Kind)),
 		protocol.Printable(it.Name, 200))
 	if it.arguments != nil {
-		message += "\narguments: " + text.Cut(string(i.Shown), maxShownArguments)
+		shown := text.PlainJSON(string(i.Shown))
+		message += "\narguments: " + text.Clip(shown, maxShownArguments)
+		if i.Partial || len(shown) > maxShownArguments {
+			message += fmt.Sprintf(" (a part of %d bytes)", i.Bytes)
+		}
 	}
 	message += fmt.Sprintf("\napproval %s, required by %s; it expires at %s", i.ID, i.Rule,
 		i.Expires.Local().Format("15:04:05 MST"))

@@ -3,6 +3,7 @@ package text
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -22,6 +23,23 @@ func JSON(v any) ([]byte, error) {
 func Quote(s string) json.RawMessage {
 	quoted, _ := JSON(s) // a string can always be encoded
 	return quoted
+}
+
+// PlainJSON returns JSON with escapes for characters that are not shown as they are. White space stays.
+func PlainJSON(valid string) string {
+	var b strings.Builder
+	for _, r := range valid {
+		switch {
+		case KindOf(r) == Plain, strings.ContainsRune("\n\r\t", r):
+			b.WriteRune(r)
+		case r > 0xFFFF:
+			r -= 0x10000
+			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xD800+r>>10, 0xDC00+r&0x3FF)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }
 
 var (

@@ -264,25 +264,8 @@ func (f *tryForm) setCommand() {
 	if !hidden {
 		var compact bytes.Buffer
 		_ = json.Compact(&compact, f.Arguments) // it is valid
-		f.Command = "indus mcp call " + show.ShellWord(f.Name) + " " + show.ShellWord(plainJSON(compact.String()))
+		f.Command = "indus mcp call " + show.ShellWord(f.Name) + " " + show.ShellWord(text.PlainJSON(compact.String()))
 	}
-}
-
-// plainJSON returns JSON with escapes for characters that are not shown as they are.
-func plainJSON(valid string) string {
-	var b strings.Builder
-	for _, r := range valid {
-		switch {
-		case text.KindOf(r) == text.Plain, strings.ContainsRune("\n\r\t", r):
-			b.WriteRune(r)
-		case r > 0xFFFF:
-			r -= 0x10000
-			fmt.Fprintf(&b, `\u%04x\u%04x`, 0xD800+r>>10, 0xDC00+r&0x3FF)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
 }
 
 // fieldPrefix begins the names of the form's fields. The path of the argument follows.
@@ -468,13 +451,13 @@ func (f *tryField) attributes() templ.Attributes {
 func (f *tryForm) asJSON() string {
 	switch {
 	case f.typed != "" && wire.Valid([]byte(f.typed)):
-		return plainJSON(f.typed)
+		return text.PlainJSON(f.typed)
 	case f.typed != "":
 		return f.typed
 	case f.Command == "": // they have a secret
 		return "{}"
 	}
-	return plainJSON(indented(f.Arguments))
+	return text.PlainJSON(indented(f.Arguments))
 }
 
 // schemaText returns the schema for people.
