@@ -59,6 +59,9 @@ func Open(path string, o *Options) (*Book, error) {
 // now returns the time as the file has it.
 func (b *Book) now() time.Time { return b.opts.Now().UTC().Truncate(time.Millisecond) }
 
+// Left returns the time until an item expires by the clock of the book. The clock of this machine may be another one.
+func (b *Book) Left(i Item) time.Duration { return i.Expires.Sub(b.now()) }
+
 // Require asks for one run of a call. Of item it reads the subject, the arguments, the way and the texts for the
 // approver. Before it stores a new item, it calls describe to complete these texts; describe may be nil. In one step:
 //

@@ -460,6 +460,31 @@ func TestAQuestionHidesNothing(t *testing.T) {
 	}
 }
 
+// In a cluster, a caller answers a question although the clock of this machine differs by more than the question lasts.
+func TestACallerApprovesWithAnotherClock(t *testing.T) {
+	t.Parallel()
+	for _, behind := range []time.Duration{time.Hour, -time.Hour} {
+		for _, era := range bothEras {
+			t.Run(fmt.Sprint(era, behind), func(t *testing.T) {
+				t.Parallel()
+				book, err := approval.Open(t.TempDir()+"/approvals.json", &approval.Options{
+					Now: func() time.Time { return time.Now().Add(-behind) }, // of the cluster
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				g, _ := controlled(t, gateway.Control{Approvals: book},
+					`@approve("caller") permit(principal, action == Action::"call", resource);`)
+				var asked atomic.Int64
+				r, err := dialWith(t, g, "/mcp", era, answering("accept", true, &asked)).CallTool(t.Context(), call("a__open"))
+				if err != nil || r.IsError || asked.Load() != 1 {
+					t.Errorf("asked %d times: %v, %v", asked.Load(), r, err)
+				}
+			})
+		}
+	}
+}
+
 // A client that cannot be asked gets the id of the approval: it has no elicitation, or it called another tool.
 func TestAClientThatCannotBeAsked(t *testing.T) {
 	t.Parallel()

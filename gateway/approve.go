@@ -205,10 +205,10 @@ func (x *exchange) question(it *item, i approval.Item) json.RawMessage {
 }
 
 // questionResult returns the result that asks a modern client (2026-07-28, basic/patterns/mrtr). The state holds the id
-// of the approval, so nothing waits for the answer.
+// of the approval, so nothing waits for the answer. The book knows when the approval expires.
 func (x *exchange) questionResult(it *item, i approval.Item) json.RawMessage {
 	state := x.view.gateway.opts.Host.Keys.Seal(sealed.Token{
-		Kind: sealed.Approval, Principal: string(x.message.Caller), Expires: i.Expires, Data: []byte(i.ID),
+		Kind: sealed.Approval, Principal: string(x.message.Caller), Data: []byte(i.ID),
 	})
 	request := wire.Object{}.Text("method", protocol.MethodElicit).Raw("params", x.question(it, i)).JSON()
 	return wire.Object{}.Text("resultType", "input_required").
@@ -283,7 +283,7 @@ func (g *Gateway) askNow(ctx context.Context, x *exchange, it *item, e *entry, f
 	x.setWaiting(e, found.ID)
 	defer x.setWaiting(e, "")
 	book := g.opts.Control.Approvals
-	asking, cancel := context.WithDeadline(ctx, found.Expires)
+	asking, cancel := context.WithTimeout(ctx, book.Left(found))
 	defer cancel()
 	answered := make(chan error, 1)
 	g.running.Go(func() {

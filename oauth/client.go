@@ -80,6 +80,9 @@ type Options struct {
 	SignedIn func(resource, principal string)
 	// Logger logs events that no caller gets as an error. It never logs a secret. If it is nil, nothing is logged.
 	Logger *slog.Logger
+	// Now is the clock of the times in Store. If processes with other clocks use the store, all need the same one. If it
+	// is nil, it is the clock of the system.
+	Now func() time.Time
 }
 
 // Client signs in to servers. All methods may be called from any goroutine.
@@ -107,6 +110,9 @@ func New(options *Options) (*Client, error) {
 	o.Name, o.Grant = cmp.Or(o.Name, "indus"), cmp.Or(o.Grant, AuthorizationCode)
 	if o.Store == nil {
 		o.Store = &MemoryStore{}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -240,16 +246,18 @@ func (c *Client) Status(ctx context.Context, resource, principal string) (Status
 	if err != nil {
 		return Status{}, err
 	}
-	return StatusOf(b), nil
+	return storedStatus(b, c.options.Now()), nil
 }
 
 // StatusOf returns the status of a sign-in from its value in a [Store]. It is for programs that list a store.
-func StatusOf(value []byte) Status {
+func StatusOf(value []byte) Status { return storedStatus(value, time.Now()) }
+
+func storedStatus(value []byte, now time.Time) Status {
 	g := decodeGrant(value)
 	if g == nil {
 		return Status{}
 	}
-	return Status{g.usable(time.Now()) || g.renews(), g.Issuer, g.Scopes, g.Expiry, g.renews()}
+	return Status{g.usable(now) || g.renews(now), g.Issuer, g.Scopes, g.Expiry, g.renews(now)}
 }
 
 // SignOut deletes a principal's tokens for a server, and has the authorization server revoke them if it can (RFC 7009).

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -156,6 +157,31 @@ func TestAuthorizationServerWhoseClockIsWrong(t *testing.T) {
 				t.Errorf("renewed %d times, asked %d times", n, ivy.asked.Load())
 			}
 		})
+	}
+}
+
+// The clock of Options decides when a stored token has expired, because processes with other clocks share the store.
+func TestTheClockOfAStore(t *testing.T) {
+	t.Parallel()
+	as := authserver.Start(t, &authserver.Options{Opaque: true})
+	p, ivy := protect(t, as, true), newPerson("ivy")
+	var passed atomic.Int64
+	now := func() time.Time { return time.Now().Add(-48*time.Hour + time.Duration(passed.Load())) }
+	c := newClient(t, oauth.Options{Interact: ivy, Now: now})
+	rt := c.Transport(nil, p.URL+"/mcp", "")
+	wants(t, rt, p.URL+"/mcp", "", "ivy")
+	wants(t, rt, p.URL+"/mcp", "", "ivy")
+	s, err := c.Status(t.Context(), p.URL+"/mcp", "")
+	if left := s.Expiry.Sub(now()); err != nil || left > time.Hour || left < 58*time.Minute {
+		t.Errorf("%v are left, %v", left, err)
+	}
+	if n := as.Counts(t)["refresh_token"]; n > 0 {
+		t.Errorf("a good token was renewed %d times", n)
+	}
+	passed.Store(int64(2 * time.Hour))
+	wants(t, rt, p.URL+"/mcp", "", "ivy")
+	if n := as.Counts(t)["refresh_token"]; n != 1 {
+		t.Errorf("an expired token was renewed %d times", n)
 	}
 }
 

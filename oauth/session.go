@@ -73,9 +73,9 @@ type need struct {
 }
 
 // isMetBy reports whether a grant meets the need.
-func (n *need) isMetBy(g *grant) bool {
+func (n *need) isMetBy(g *grant, now time.Time) bool {
 	replaced := n.refused == nil && !n.newSignIn || n.refused != nil && g != nil && g.access != n.refused.access
-	return replaced && g.usable(time.Now()) && (!n.stepUp || contains(g.Scopes, n.challenge.scopes))
+	return replaced && g.usable(now) && (!n.stepUp || contains(g.Scopes, n.challenge.scopes))
 }
 
 // token returns the grant to use now. It is nil if no token is sent. A grant that is about to expire is renewed first.
@@ -88,12 +88,12 @@ func (s *session) token(ctx context.Context) (*grant, error) {
 			return nil, err
 		}
 	}
-	now := time.Now()
+	now := s.client.options.Now()
 	if g == nil || g.fresh(now) {
 		return g, nil
 	}
 	person := s.client.options.Grant == AuthorizationCode
-	if g.renewable() || !person {
+	if g.renewable(now) || !person {
 		renewed, err := s.obtain(ctx, need{refused: g, renewOnly: person})
 		if renewed != nil || err != nil && !g.usable(now) {
 			return renewed, err
@@ -194,7 +194,7 @@ func (s *session) obtain(ctx context.Context, n need) (*grant, error) {
 			return nil, ctx.Err()
 		}
 		s.leave(f)
-		if started || f.err != nil || n.isMetBy(f.grant) || n.newSignIn && f.need.newSignIn {
+		if started || f.err != nil || n.isMetBy(f.grant, s.client.options.Now()) || n.newSignIn && f.need.newSignIn {
 			return f.grant, f.err
 		} // otherwise the flow was for a smaller need
 	}
@@ -286,17 +286,18 @@ func (s *session) renew(ctx context.Context, n need) (*grant, error) {
 	}
 	defer unlock()
 	g, err := s.load(ctx)
-	if err != nil || n.isMetBy(g) {
+	now := s.client.options.Now()
+	if err != nil || n.isMetBy(g, now) {
 		return g, err
 	}
-	if n.newSignIn && n.refused != nil && g.renewable() && g.access == n.refused.access {
+	if n.newSignIn && n.refused != nil && g.renewable(now) && g.access == n.refused.access {
 		useless := *g
 		useless.Useless = true
 		return nil, s.save(ctx, &useless)
 	}
 	configured := s.client.options.Issuer // it may have been configured since
 	otherIssuer := configured != "" && g != nil && !sameIssuer(configured, g.Issuer)
-	if !g.renewable() || otherIssuer || n.stepUp || n.newSignIn || n.serverRefused && g.Useless {
+	if !g.renewable(now) || otherIssuer || n.stepUp || n.newSignIn || n.serverRefused && g.Useless {
 		return nil, nil
 	}
 	w := s.client.web(ctx, s.key.Resource)
@@ -415,7 +416,7 @@ func (s *session) recordRefusal(ctx context.Context, g *grant, reason error, ser
 		err = s.client.deleteRegistration(ctx, g.Issuer, g.client.Redirect, g.client.ID)
 	}
 	updated := *g
-	updated.Refused = time.Now()
+	updated.Refused = s.client.options.Now()
 	if serverRefused {
 		updated.Expiry = updated.Refused
 	}

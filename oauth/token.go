@@ -78,12 +78,12 @@ func (g *grant) fresh(now time.Time) bool {
 }
 
 // renewable reports whether there is a refresh token that can be tried.
-func (g *grant) renewable() bool {
-	return g != nil && g.refresh != (secret.Value{}) && (g.Refused.IsZero() || time.Since(g.Refused) >= refusedTime)
+func (g *grant) renewable(now time.Time) bool {
+	return g != nil && g.refresh != (secret.Value{}) && (g.Refused.IsZero() || now.Sub(g.Refused) >= refusedTime)
 }
 
 // renews reports whether there is a refresh token that is not known to be refused.
-func (g *grant) renews() bool { return g.renewable() && g.Refused.IsZero() }
+func (g *grant) renews(now time.Time) bool { return g.renewable(now) && g.Refused.IsZero() }
 
 // tokenResponse is the response of RFC 6749 section 5.1. Some servers write numbers as strings.
 type tokenResponse struct {
@@ -112,12 +112,12 @@ func (c *Client) requestToken(
 	for _, name := range secretFields {
 		secrets = append(secrets, form.Get(name))
 	}
-	a := &tokenResponse{sentAt: time.Now()}
+	a := &tokenResponse{sentAt: c.options.Now()}
 	err := w.post(ctx, endpoint, formType, []byte(form.Encode()), header, secrets, a)
 	refused, ok := errors.AsType[*ServerError](err)
 	if ok && form.Has("resource") && strings.Contains(refused.Description, "AADSTS9010010") {
 		form.Del("resource") // Entra ID accepts either scopes or a resource, but not both
-		a = &tokenResponse{sentAt: time.Now()}
+		a = &tokenResponse{sentAt: c.options.Now()}
 		err = w.post(ctx, endpoint, formType, []byte(form.Encode()), header, secrets, a)
 	}
 	if err == nil {

@@ -71,7 +71,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, &unsentError{err}
 	}
-	a := attempts{began: time.Now()}
+	now := t.session.client.options.Now
+	a := attempts{began: now(), now: now}
 	for body := req.Body; ; {
 		res, err := t.base.RoundTrip(withToken(req, body, g))
 		if err != nil {
@@ -150,6 +151,7 @@ func drain(res *http.Response) {
 // attempts holds the reasons for which a request was already sent again.
 type attempts struct {
 	withoutToken, refused, newSignIn, stepUp bool
+	now                                      func() time.Time
 	began                                    time.Time
 	// oldTokens counts refusals of a token that is old or expires soon, so that its age may be the reason.
 	oldTokens int
@@ -191,7 +193,8 @@ func (a *attempts) nextNeed(res *http.Response, g *grant) (n need, retry bool) {
 
 // isOld reports whether a grant can be renewed, and is older than the request or expires soon.
 func (a *attempts) isOld(g *grant) bool {
-	return g.renewable() && (g.Obtained.Before(a.began) || !g.fresh(time.Now()))
+	now := a.now()
+	return g.renewable(now) && (g.Obtained.Before(a.began) || !g.fresh(now))
 }
 
 // SignIn signs the principal in at the server's authorization server, even if there is a token already, and stores the

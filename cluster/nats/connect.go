@@ -62,6 +62,7 @@ const (
 	// markerTime is how long the server keeps the mark of a deleted or expired key.
 	markerTime = time.Minute
 	minPayload = 1 << 20
+	maxAhead   = 10 * time.Second
 )
 
 // Connect connects to a server and checks that it fulfils the requirements. Until Close, a lost connection is made
@@ -88,6 +89,9 @@ func Connect(ctx context.Context, opts *Options) (*Engine, error) {
 		return nil, fmt.Errorf("%s: %w", Redacted(opts.Servers), err)
 	}
 	e.checkSync(ctx)
+	if w := clockWarning(time.Now().Sub(e.Now())); w != "" {
+		e.warnings = append(e.warnings, w)
+	}
 	return e, nil
 }
 
@@ -175,6 +179,27 @@ func (e *Engine) setClock(server, sent time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.measured, e.clock = now, server.Add(now.Sub(sent)/2)
+}
+
+// noteTime moves the clock on to the time at which the server stored an entry, if that is later. The monotonic clock of
+// this machine stops while it is suspended.
+func (e *Engine) noteTime(stored time.Time) {
+	if stored.After(e.Now()) {
+		e.setClock(stored, time.Now())
+	}
+}
+
+// clockWarning returns a warning if the clock of this machine differs from the server's by more than maxAhead.
+func clockWarning(ahead time.Duration) string {
+	word := "ahead of"
+	if ahead < 0 {
+		word = "behind"
+	}
+	if ahead.Abs() <= maxAhead {
+		return ""
+	}
+	return fmt.Sprintf("the clock of this machine is %v %s the clock of NATS: API keys and tokens of callers end by the "+
+		"clock of this machine, and its records have it: synchronize the clocks", ahead.Abs().Round(time.Second), word)
 }
 
 // next returns a channel that is closed when the connection is there again after the next interruption.

@@ -70,6 +70,7 @@ func (k *kv) Get(ctx context.Context, key string) (cluster.Entry, error) {
 	if err != nil {
 		return cluster.Entry{}, fault(err)
 	}
+	k.noteTime(got.Created())
 	return cluster.Entry{Key: key, Value: got.Value(), Revision: got.Revision(), Stored: got.Created()}, nil
 }
 
@@ -254,6 +255,7 @@ func (w *watcher) deliver(e jetstream.KeyValueEntry, seen map[string]bool) {
 		seen[key] = true
 	}
 	w.known[key] = e.Revision()
+	w.noteTime(e.Created())
 	w.handle(cluster.Change{Entry: cluster.Entry{
 		Key: key, Value: e.Value(), Revision: e.Revision(), Stored: e.Created(),
 	}})

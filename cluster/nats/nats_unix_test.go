@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -529,5 +530,22 @@ func TestTimeOfTheServer(t *testing.T) {
 	got, err := b.KV("x").Get(t.Context(), "k")
 	if d := got.Stored.Sub(before).Abs(); err != nil || d > 2*time.Second {
 		t.Errorf("the server's time differs by %v, %v", d, err)
+	}
+	a.SetBack(time.Hour)
+	if _, err := a.KV("x").Get(t.Context(), "k"); err != nil {
+		t.Fatal(err)
+	}
+	if d := a.Now().Sub(b.Now()).Abs(); d > 2*time.Second {
+		t.Errorf("the time of a machine that was suspended differs by %v", d)
+	}
+	if w := a.Warnings(); slices.ContainsFunc(w, func(s string) bool { return strings.Contains(s, "clock") }) {
+		t.Errorf("the same clock: %q", w)
+	}
+	for ahead, want := range map[time.Duration]string{
+		5 * time.Minute: "is 5m0s ahead of the clock of NATS", -time.Hour: "is 1h0m0s behind the clock of NATS",
+	} {
+		if got := nats.ClockWarning(ahead); !strings.Contains(got, want) {
+			t.Errorf("%v: %q", ahead, got)
+		}
 	}
 }

@@ -84,15 +84,14 @@ func NewKeys(keys ...[]byte) (*Keys, error) {
 // the name is "", tokens name no replica, and all are accepted.
 func (k *Keys) For(replica string) *Keys { return &Keys{k.all, replica} }
 
-// Elsewhere opens a token that another replica made for a principal. It returns false for every other text, and for a
-// token that has expired: [Keys.Open] has the reason. The request of the token is not checked.
+// Elsewhere opens a token that another replica made for a principal. It returns false for every other text: [Keys.Open]
+// has the reason. The request of the token is not checked, nor its expiry, for which the clock of its replica counts.
 func (k *Keys) Elsewhere(text, principal string) (Token, bool) {
 	t, err := k.open(text)
 	if err != nil || !t.belongsElsewhere(k.replica) || t.Replica == "" {
 		return Token{}, false
 	}
-	err = t.check(Want{Kind: t.Kind, Principal: principal, AnyRequest: true})
-	return t, err == nil
+	return t, t.Principal == principal
 }
 
 // Random returns keys with one random key. Only the returned Keys can open its tokens.

@@ -43,6 +43,7 @@ type Tokens struct {
 	Site *oauth.Site
 
 	store   *oauth.FileStore // nil if there is no state directory
+	now     func() time.Time // the clock of the times in the store
 	logger  *slog.Logger
 	streams show.Streams // mask the tokens and the credentials of servers
 	changed atomic.Bool  // the store that replicas share, since the last Changed
@@ -67,7 +68,7 @@ var (
 
 // Open returns the tokens of the user. The store is read when it is first needed.
 func Open(s show.Streams) *Tokens {
-	t := &Tokens{logger: s.Logger(), streams: s}
+	t := &Tokens{logger: s.Logger(), streams: s, now: time.Now}
 	if dir := mcpconfig.StateDir(nil); dir != "" {
 		t.store = oauth.NewFileStore(filepath.Join(dir, storeName), &oauth.FileStoreOptions{
 			Key: os.Getenv(KeyVariable), NoKeychain: strings.EqualFold(os.Getenv(keychainVariable), "off"),
@@ -81,7 +82,7 @@ func Open(s show.Streams) *Tokens {
 func OpenShared(
 	ctx context.Context, s show.Streams, engine cluster.Engine, d *cluster.Document, lease time.Duration,
 ) (*Tokens, error) {
-	t := &Tokens{logger: s.Logger(), streams: s}
+	t := &Tokens{logger: s.Logger(), streams: s, now: engine.Now}
 	t.store = oauth.NewFileStore(sharedName, &oauth.FileStoreOptions{
 		Key: os.Getenv(KeyVariable), Shared: &oauth.Shared{Engine: engine, Document: d, Lease: lease},
 	})
@@ -233,6 +234,7 @@ func (t *Tokens) newClient(s interop.Server, ask oauth.Interaction, site *oauth.
 		ClientSecret:     s.OAuth.ClientSecret,
 		MetadataDocument: s.OAuth.ClientMetadataURL, Scopes: s.OAuth.Scopes, Logger: t.logger, Redirect: s.OAuth.RedirectURI,
 		Site: site, Key: s.OAuth.PrivateKey, KeyID: s.OAuth.PrivateKeyID, Account: accountOf(s),
+		Now: t.now,
 	}
 	if o.Grant == oauth.TokenExchange {
 		o.Exchange = exchange(s.OAuth)
@@ -335,7 +337,7 @@ func (t *Tokens) Status(ctx context.Context, s interop.Server, principal string)
 // Renewed is like Status, but first renews an expired sign-in if that needs no person.
 func (t *Tokens) Renewed(ctx context.Context, s interop.Server, principal string) (oauth.Status, error) {
 	st, err := t.Status(ctx, s, principal)
-	if err != nil || !st.SignedIn || st.Expiry.IsZero() || time.Now().Before(st.Expiry) {
+	if err != nil || !st.SignedIn || st.Expiry.IsZero() || t.now().Before(st.Expiry) {
 		return st, err
 	}
 	address, _ := Address(s)
