@@ -181,8 +181,8 @@ func finish[T any](all []*update[T], err error) {
 	}
 }
 
-// writeAll carries out updates in turn, and writes their common result. An update that fails or changes nothing, because
-// of another one that is not written yet, is over when that is written.
+// writeAll carries out updates in turn, and writes their common result. If an update fails or changes nothing because
+// of another one that is not written yet, it is over when that is written.
 func (f *File[T]) writeAll(all []*update[T]) {
 	text, err := f.text()
 	if err != nil {
