@@ -285,7 +285,7 @@ func (w *follower) reload(ctx context.Context, now fileStates, requested bool) {
 	w.apply(c, requested)
 }
 
-// readAll reads the configuration. If a file that had servers cannot be read any more, it returns an error.
+// readAll reads the configuration. If a file that had servers or the policy cannot be read any more, it returns an error.
 func (w *follower) readAll(ctx context.Context) (*mcpconfig.Config, error) {
 	if path := singleReadFile(&w.flags.ConfigFlags); path != "" { // reading a pipe would block forever
 		return nil, fmt.Errorf("%s is no file any more", path)
@@ -294,20 +294,31 @@ func (w *follower) readAll(ctx context.Context) (*mcpconfig.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	checked := map[string]bool{}
-	for _, r := range w.served.Rows {
-		if checked[r.File] || slices.ContainsFunc(c.Rows, func(o mcpconfig.Row) bool { return o.File == r.File }) {
+	used := usedFiles(c)
+	for _, file := range slices.Sorted(maps.Keys(usedFiles(w.served))) {
+		if used[file] {
 			continue
 		}
-		checked[r.File] = true
-		if err := readError(ctx, r.File); err != nil {
+		if err := readError(ctx, file); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
 }
 
-// readError returns the reason for which a file has no servers any more, or nil if the file is valid.
+// usedFiles returns the files that have servers or the policy.
+func usedFiles(c *mcpconfig.Config) map[string]bool {
+	files := map[string]bool{}
+	for _, r := range c.Rows {
+		files[r.File] = true
+	}
+	if c.Policy != nil {
+		files[c.Policy.File] = true
+	}
+	return files
+}
+
+// readError returns the reason for which a file is not used any more, or nil if the file is valid.
 func readError(ctx context.Context, file string) error {
 	info, err := os.Stat(file)
 	switch {
