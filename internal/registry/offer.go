@@ -226,7 +226,8 @@ func (b *builder) setVariable(env map[string]string, name, value string) {
 
 // launcherVariables are the beginnings of variables that change how a package is fetched or started.
 var launcherVariables = strings.Fields("npm_ node_ uv_ pip_ python docker_ podman_ ld_ dyld_ ssl_ git_ path home " +
-	"tmpdir http_proxy https_proxy all_proxy no_proxy bash_env env shellopts ifs xdg_ appdata comspec systemroot")
+	"tmpdir http_proxy https_proxy all_proxy no_proxy bash_env env shellopts ifs xdg_ appdata comspec systemroot " +
+	"userprofile homedrive homepath localappdata programdata pathext windir openssl_ gconv_path glibc_tunables")
 
 func readByLauncher(name string) bool {
 	name = strings.ToLower(name)

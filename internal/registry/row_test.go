@@ -122,6 +122,8 @@ func TestHostileEntriesHaveNoRow(t *testing.T) {
 		npm(`"environmentVariables":[{"name":"NODE_OPTIONS","value":"--require /tmp/x.js"}]`),
 		npm(`"environmentVariables":[{"name":"npm_config_registry","value":"https://evil.example"}]`),
 		npm(`"environmentVariables":[{"name":"PATH","value":"/tmp/evil"}]`),
+		npm(`"environmentVariables":[{"name":"UserProfile","value":"\\\\evil.example\\share"}]`), // has the .npmrc of Windows
+		npm(`"environmentVariables":[{"name":"OPENSSL_CONF","value":"/tmp/evil.cnf"}]`),
 		npm(`"environmentVariables":[{"name":"LD_PRELOAD","isRequired":true,"default":"/tmp/x.so"}]`),
 		npm(`"environmentVariables":[{"name":"A=B","value":"1"}]`), npm(`"environmentVariables":[{"name":"","value":"1"}]`),
 		npm(`"environmentVariables":[{"name":"A","value":"${cmd:id}"}]`),
