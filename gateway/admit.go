@@ -15,6 +15,7 @@ import (
 	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/cluster"
+	"github.com/indusagi/indus/gateway/internal/rates"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/telemetry"
 	"github.com/indusagi/indus/interop"
@@ -214,16 +215,17 @@ func (g *Gateway) takeRates(x *exchange, all []policy.Rate, count bool) *refusal
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	limits := make([]rateLimit, 0, len(all))
+	limits := make([]rates.Limit, 0, len(all))
 	for _, r := range all {
 		if !slices.Contains(x.counted, r.Policy) {
-			limits = append(limits, rateLimit{rateKey{string(x.message.Caller), r.Policy}, r.Calls, r.Per})
+			key := rates.Key{Principal: string(x.message.Caller), Rule: r.Policy}
+			limits = append(limits, rates.Limit{Key: key, N: r.Calls, Per: r.Per})
 		}
 	}
-	wait := g.rates.take(limits, count)
+	wait := g.rates.Take(limits, count)
 	if x.search && count && wait <= 0 {
 		for _, l := range limits {
-			x.counted = append(x.counted, l.rule)
+			x.counted = append(x.counted, l.Rule)
 		}
 	}
 	if wait <= 0 {

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/indusagi/indus/gateway/internal/rates"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/sealed"
@@ -118,7 +119,7 @@ type Gateway struct {
 	forwardedHeaders atomic.Pointer[[]string] // names of the request headers that are forwarded to some server
 
 	usedStates usedStates
-	rates      rates
+	rates      rates.Counts
 	taskTools  taskTools
 	alteredMu  sync.Mutex
 	altered    *alteredTools // nil: not collected yet
@@ -153,8 +154,8 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 	g.namedViews = g.opts.Views
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	if bus := g.opts.Control.Bus; bus != nil {
-		g.rates.initShared()
-		g.running.Go(func() { g.rates.share(g.ctx, bus) })
+		g.rates.Join()
+		g.running.Go(func() { g.rates.Share(g.ctx, bus) })
 	}
 	g.attached = ledger.Attach(ctx, ledger.Empty(), servers, g.ledgerOptions())
 	g.lists = newServerLists(g)

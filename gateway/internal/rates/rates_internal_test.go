@@ -1,4 +1,4 @@
-package gateway
+package rates
 
 import (
 	"fmt"
@@ -13,18 +13,18 @@ func TestALimitIsExact(t *testing.T) {
 	for _, n := range []int{1, 7, maxSpans, maxSpans + 1, 40 * maxSpans} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var r rates
-				limits := []rateLimit{{rateKey{"ann", "rule"}, n, time.Minute}}
+				var r Counts
+				limits := []Limit{{Key{"ann", "rule"}, n, time.Minute}}
 				const periods = 5
 				pause := time.Minute / time.Duration(3*n) // three times as often as the limit permits
 				var accepted []time.Time
 				begun := time.Now()
 				for time.Since(begun) < periods*time.Minute {
-					wait := r.take(limits, true)
+					wait := r.Take(limits, true)
 					if wait == 0 {
 						accepted = append(accepted, time.Now())
 					}
-					if wait > 0 && r.take(limits, false) != wait {
+					if wait > 0 && r.Take(limits, false) != wait {
 						t.Fatal("a question without a count changes the time to wait")
 					}
 					time.Sleep(pause)
@@ -37,7 +37,7 @@ func TestALimitIsExact(t *testing.T) {
 				if got, want := len(accepted), periods*n; got > want || got < want-want/500 {
 					t.Errorf("%d requests are accepted in %d periods, want %d", got, periods, want)
 				}
-				if spans := len(r.counts[limits[0].rateKey].own.spans); spans > maxSpans+1 {
+				if spans := len(r.counts[limits[0].Key].own.spans); spans > maxSpans+1 {
 					t.Errorf("%d spans", spans)
 				}
 			})
@@ -48,18 +48,18 @@ func TestALimitIsExact(t *testing.T) {
 // A rule whose limit changed counts the earlier requests.
 func TestAChangedLimitCountsEarlierRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r rates
-		limit := func(n int) []rateLimit { return []rateLimit{{rateKey{"ann", "rule"}, n, time.Minute}} }
+		var r Counts
+		limit := func(n int) []Limit { return []Limit{{Key{"ann", "rule"}, n, time.Minute}} }
 		for range 10 {
-			if r.take(limit(10), true) != 0 {
+			if r.Take(limit(10), true) != 0 {
 				t.Fatal("a request within the limit is refused")
 			}
 			time.Sleep(time.Second)
 		}
-		if wait := r.take(limit(4), true); wait != 56*time.Second { // the first seven have to be over
+		if wait := r.Take(limit(4), true); wait != 56*time.Second { // the first seven have to be over
 			t.Errorf("wait %v", wait)
 		}
-		if r.take(limit(11), true) != 0 || r.take(limit(11), true) == 0 {
+		if r.Take(limit(11), true) != 0 || r.Take(limit(11), true) == 0 {
 			t.Error("a larger limit permits one request more")
 		}
 	})
@@ -68,9 +68,9 @@ func TestAChangedLimitCountsEarlierRequests(t *testing.T) {
 // Limits whose period is over make room for others first.
 func TestLimitsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r rates
+		var r Counts
 		take := func(caller string, per time.Duration) {
-			if r.take([]rateLimit{{rateKey{caller, "rule"}, 1, per}}, true) != 0 {
+			if r.Take([]Limit{{Key{caller, "rule"}, 1, per}}, true) != 0 {
 				t.Fatalf("%s is refused", caller)
 			}
 		}

@@ -1,4 +1,4 @@
-package gateway
+package rates
 
 import (
 	"context"
@@ -51,13 +51,13 @@ type rateCount struct {
 	Spans [][2]int64 `json:"spans"`
 }
 
-// initShared prepares share. It is called before the first request.
-func (r *rates) initShared() {
-	r.id, r.changed, r.unsent = rand.Text(), make(chan struct{}, 1), map[rateKey]bool{}
+// Join prepares Share. It is called before the first request.
+func (r *Counts) Join() {
+	r.id, r.changed, r.unsent = rand.Text(), make(chan struct{}, 1), map[Key]bool{}
 }
 
-// share sends counts to the other replicas, and receives theirs, until the context ends.
-func (r *rates) share(ctx context.Context, bus cluster.Bus) {
+// Share sends counts to the other replicas, and receives theirs, until the context ends.
+func (r *Counts) Share(ctx context.Context, bus cluster.Bus) {
 	stop, err := bus.Subscribe(ratesTopic, r.receive)
 	for err != nil {
 		if !watch.Sleep(ctx, shareAgain) {
@@ -84,7 +84,7 @@ func (r *rates) share(ctx context.Context, bus cluster.Bus) {
 }
 
 // send makes the next message have the count of a limit: of this replica, or of all. The caller holds mu.
-func (r *rates) send(k rateKey, all bool) {
+func (r *Counts) send(k Key, all bool) {
 	if r.id == "" {
 		return
 	}
@@ -93,7 +93,7 @@ func (r *rates) send(k rateKey, all bool) {
 }
 
 // publish sends counts that changed. If it returns false, they are sent again.
-func (r *rates) publish(ctx context.Context, bus cluster.Bus) bool {
+func (r *Counts) publish(ctx context.Context, bus cluster.Bus) bool {
 	m := r.nextMessage()
 	if len(m.Counts) == 0 {
 		return true
@@ -105,13 +105,13 @@ func (r *rates) publish(ctx context.Context, bus cluster.Bus) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, c := range m.Counts {
-		r.send(rateKey{c.Caller, c.Rule}, c.Replica != "")
+		r.send(Key{c.Caller, c.Rule}, c.Replica != "")
 	}
 	return false
 }
 
 // nextMessage returns counts that changed, as many as fit into a message.
-func (r *rates) nextMessage() *rateMessage {
+func (r *Counts) nextMessage() *rateMessage {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m, now, size := &rateMessage{From: r.id}, time.Now(), 0
@@ -132,8 +132,8 @@ func (r *rates) nextMessage() *rateMessage {
 		}
 		for _, c := range counters {
 			if c.count(w.per, now) > 0 {
-				shared := rateCount{c.replica, k.principal, k.rule, w.per, c.shared(now)}
-				size += 64 + len(k.principal) + len(k.rule) + 16*len(shared.Spans)
+				shared := rateCount{c.replica, k.Principal, k.Rule, w.per, c.shared(now)}
+				size += 64 + len(k.Principal) + len(k.Rule) + 16*len(shared.Spans)
 				m.Counts = append(m.Counts, shared)
 			}
 		}
@@ -157,7 +157,7 @@ func (c *counter) shared(now time.Time) (all [][2]int64) {
 }
 
 // receive takes the counts of another replica, or ignores a message that no replica sends.
-func (r *rates) receive(data []byte) {
+func (r *Counts) receive(data []byte) {
 	var m rateMessage
 	if len(data) > 8*maxShare || json.Unmarshal(data, &m) != nil || len(m.From) != idSize || m.From == r.id {
 		return
@@ -171,7 +171,7 @@ func (r *rates) receive(data []byte) {
 		if !ok || c.Replica == r.id {
 			continue
 		}
-		k := rateKey{c.Caller, c.Rule}
+		k := Key{c.Caller, c.Rule}
 		w := r.counts[k]
 		if w == nil {
 			if isFull = isFull || !r.dropOld(now); isFull {

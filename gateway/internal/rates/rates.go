@@ -1,4 +1,8 @@
-package gateway
+// Package rates counts requests against the limits of a policy, alone or together with other replicas.
+//
+// All methods of [Counts] may be called from any goroutine. They return no errors: counts that cannot be sent are sent
+// again, and messages that no replica sends are ignored.
+package rates
 
 import (
 	"maps"
@@ -13,27 +17,27 @@ const (
 	maxSpans = 1000
 )
 
-// rates counts the requests that limits permit, by caller and rule. The zero value is ready.
+// Counts has the requests that limits permitted, by caller and rule. The zero value is ready.
 //
 // A limit of N requests in a period is never exceeded: no period of that length has more than N requests, wherever it
-// begins. A token bucket would permit 2N in the first period. See share for the requests at other replicas.
-type rates struct {
+// begins. A token bucket would permit 2N in the first period. See Share for the requests at other replicas.
+type Counts struct {
 	mu     sync.Mutex
-	counts map[rateKey]*window
+	counts map[Key]*window
 
-	id      string           // of this process among the replicas; "": nothing is shared
-	changed chan struct{}    // has a value if unsent has a key
-	unsent  map[rateKey]bool // true: with the counts of other replicas
+	id      string        // of this process among the replicas; "": nothing is shared
+	changed chan struct{} // has a value if unsent has a key
+	unsent  map[Key]bool  // true: with the counts of other replicas
 }
 
-// rateKey identifies a limit of one caller.
-type rateKey struct{ principal, rule string }
+// Key identifies a limit of one caller.
+type Key struct{ Principal, Rule string }
 
-// rateLimit permits n requests in each period.
-type rateLimit struct {
-	rateKey
-	n   int
-	per time.Duration
+// Limit permits N requests in each period.
+type Limit struct {
+	Key
+	N   int
+	Per time.Duration
 }
 
 // window counts the requests of the last period.
@@ -58,18 +62,18 @@ type span struct {
 }
 
 // wait returns the time until a request is possible, without counting it. The caller holds mu.
-func (r *rates) wait(limits []rateLimit, now time.Time) (wait time.Duration) {
+func (r *Counts) wait(limits []Limit, now time.Time) (wait time.Duration) {
 	for _, l := range limits {
-		if w := r.counts[l.rateKey]; w != nil {
+		if w := r.counts[l.Key]; w != nil {
 			wait = max(wait, w.wait(l, now))
 		}
 	}
 	return wait
 }
 
-// take counts a request against all limits. If one of them is used up, it counts nothing, and returns the time until a
+// Take counts a request against all limits. If one of them is used up, it counts nothing, and returns the time until a
 // request is possible. Without count, it only returns that time.
-func (r *rates) take(limits []rateLimit, count bool) time.Duration {
+func (r *Counts) Take(limits []Limit, count bool) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now() // the times of a window are in order
@@ -77,23 +81,23 @@ func (r *rates) take(limits []rateLimit, count bool) time.Duration {
 		return wait
 	}
 	for _, l := range limits {
-		w := r.counts[l.rateKey]
+		w := r.counts[l.Key]
 		if w == nil {
 			r.makeRoom(now)
 			w = &window{}
-			r.counts[l.rateKey] = w
+			r.counts[l.Key] = w
 		}
-		w.per = l.per
-		w.own.add(l.n, now)
-		r.send(l.rateKey, false)
+		w.per = l.Per
+		w.own.add(l.N, now)
+		r.send(l.Key, false)
 	}
 	return 0
 }
 
 // wait returns the time until another request is within the limit.
-func (w *window) wait(l rateLimit, now time.Time) time.Duration {
-	left := w.count(l.per, now)
-	if left < l.n {
+func (w *window) wait(l Limit, now time.Time) time.Duration {
+	left := w.count(l.Per, now)
+	if left < l.N {
 		return 0
 	}
 	rest := [][]span{w.own.spans}
@@ -109,8 +113,8 @@ func (w *window) wait(l rateLimit, now time.Time) time.Duration {
 		}
 		first := rest[oldest][0]
 		rest[oldest] = rest[oldest][1:]
-		if left -= first.count; left < l.n {
-			return first.last.Add(l.per).Sub(now)
+		if left -= first.count; left < l.N {
+			return first.last.Add(l.Per).Sub(now)
 		}
 	}
 }
@@ -146,21 +150,21 @@ func (c *counter) add(limit int, now time.Time) {
 
 // makeRoom removes counts until another one fits: those whose period is over, and if there are none, half of all. The
 // caller holds mu.
-func (r *rates) makeRoom(now time.Time) {
+func (r *Counts) makeRoom(now time.Time) {
 	if r.dropOld(now) {
 		return
 	}
-	maps.DeleteFunc(r.counts, func(rateKey, *window) bool { return len(r.counts) > maxRates/2 })
+	maps.DeleteFunc(r.counts, func(Key, *window) bool { return len(r.counts) > maxRates/2 })
 }
 
 // dropOld removes counts whose period is over if there is no room for another one, and reports whether there is room
 // then. The caller holds mu.
-func (r *rates) dropOld(now time.Time) bool {
+func (r *Counts) dropOld(now time.Time) bool {
 	if r.counts == nil {
-		r.counts = map[rateKey]*window{}
+		r.counts = map[Key]*window{}
 	}
 	if len(r.counts) >= maxRates {
-		maps.DeleteFunc(r.counts, func(_ rateKey, w *window) bool { return w.count(w.per, now) == 0 })
+		maps.DeleteFunc(r.counts, func(_ Key, w *window) bool { return w.count(w.per, now) == 0 })
 	}
 	return len(r.counts) < maxRates
 }

@@ -1,4 +1,4 @@
-package gateway
+package rates
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 // sharing is a replica that shares its counts.
 type sharing struct {
-	rates
+	Counts
 	client *clustertest.Client
 	end    context.CancelFunc
 	done   chan struct{}
@@ -21,11 +21,11 @@ type sharing struct {
 
 func startSharing(ctx context.Context, m *clustertest.Memory) *sharing {
 	s := &sharing{client: m.Connect(), done: make(chan struct{})}
-	s.initShared()
+	s.Join()
 	ctx, s.end = context.WithCancel(ctx)
 	go func() {
 		defer close(s.done)
-		s.share(ctx, s.client)
+		s.Share(ctx, s.client)
 	}()
 	synctest.Wait()
 	return s
@@ -34,7 +34,7 @@ func startSharing(ctx context.Context, m *clustertest.Memory) *sharing {
 // permits sends n requests at once, and returns how many of them a limit of 100 in 10 s permits.
 func (s *sharing) permits(n int) (permitted int) {
 	for range n {
-		if s.take([]rateLimit{{rateKey{"ann", "rule"}, 100, 10 * time.Second}}, true) == 0 {
+		if s.Take([]Limit{{Key{"ann", "rule"}, 100, 10 * time.Second}}, true) == 0 {
 			permitted++
 		}
 	}
@@ -112,7 +112,7 @@ func TestTheBoundOfASharedLimit(t *testing.T) {
 		settle(shareAgain)
 		all[1].end()
 		for _, s := range all {
-			if w := s.counts[rateKey{"ann", "rule"}]; w.count(w.per, time.Now()) != 300 {
+			if w := s.counts[Key{"ann", "rule"}]; w.count(w.per, time.Now()) != 300 {
 				t.Errorf("a replica knows %+v", w)
 			}
 		}
@@ -177,7 +177,7 @@ func TestSharedCountsAreSentInParts(t *testing.T) {
 		defer stop()
 		const callers = 3000
 		for i := range callers {
-			all[0].take([]rateLimit{{rateKey{fmt.Sprint("caller ", i), "rule"}, 1, time.Hour}}, true)
+			all[0].Take([]Limit{{Key{fmt.Sprint("caller ", i), "rule"}, 1, time.Hour}}, true)
 		}
 		settle(time.Second)
 		if n := len(all[1].counts); n != callers || messages < 2 {
@@ -214,7 +214,7 @@ func TestHostileCounts(t *testing.T) {
 		for i := range 3 * maxReplicas {
 			s.receive(message(from(i), "ann", "10000000000", "[[1,1]]"))
 		}
-		if n := len(s.counts[rateKey{"ann", "rule"}].others); n != maxReplicas {
+		if n := len(s.counts[Key{"ann", "rule"}].others); n != maxReplicas {
 			t.Errorf("%d replicas are counted", n)
 		}
 		if s.permits(100) != 100-maxReplicas {
