@@ -3,7 +3,8 @@
 //   - interop: mounts MCP servers as one toolbox. Call Mount first. interop/interoptest has servers in
 //     memory for tests.
 //   - host: publishes a toolbox to MCP clients, over HTTP, stdio and in memory.
-//   - gateway: puts many servers behind one: tools, prompts, resources and the questions of servers.
+//   - gateway: puts many servers behind one: tools, prompts, resources and the questions of servers. gateway/activity
+//     has its requests in memory.
 //   - identity: authenticates the caller of an HTTP request: API keys, tokens of authorization servers.
 //   - approval: calls that wait for the approval of a person, and the grants.
 //   - policy: decides what a caller may do, by Cedar policies.

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
@@ -29,7 +30,7 @@ func TestAnActivityHasWhatTheAuditHas(t *testing.T) {
 		t.Run(string(era), func(t *testing.T) {
 			t.Parallel()
 			log, read := recorded(t)
-			a := gateway.NewActivity()
+			a := activity.New()
 			g, _ := controlled(t, gateway.Control{Audit: log, Activity: a}, opened)
 			c := dial(t, g, "/mcp", era)
 			_, _ = c.ListTools(t.Context(), nil)
@@ -56,16 +57,16 @@ func TestAnActivityHasWhatTheAuditHas(t *testing.T) {
 			if n := len(a.InFlight()); n != 0 {
 				t.Error(n, "requests in flight")
 			}
-			tools, _ := a.Usage(gateway.UsageOfTools)
-			if diff := cmp.Diff([]gateway.Usage{
+			tools, _ := a.Usage(activity.OfTools)
+			if diff := cmp.Diff([]activity.Usage{
 				{Server: "a", Name: "open", Requests: 2},
-			}, tools, cmpopts.IgnoreFields(gateway.Usage{}, "BytesIn", "BytesOut", "Tokens")); diff != "" {
+			}, tools, cmpopts.IgnoreFields(activity.Usage{}, "BytesIn", "BytesOut", "Tokens")); diff != "" {
 				t.Error(diff)
 			}
 			if len(a.Durations("a")) != 2 || a.Durations("b") != nil {
 				t.Error(a.Durations("a"), a.Durations("b"))
 			}
-			callers, since := a.Usage(gateway.UsageOfCallers)
+			callers, since := a.Usage(activity.OfCallers)
 			var sum int64
 			for _, m := range a.Minutes(5) {
 				sum += m.Requests
@@ -95,9 +96,9 @@ func waiting() (s *mcp.Server, began, cancelled chan bool) {
 }
 
 // watched returns a gateway with an activity, whose servers are listed.
-func watched(t testing.TB, s shelf, opts gateway.Options, tools ...string) (*gateway.Gateway, *gateway.Activity) {
+func watched(t testing.TB, s shelf, opts gateway.Options, tools ...string) (*gateway.Gateway, *activity.Tracker) {
 	t.Helper()
-	a := gateway.NewActivity()
+	a := activity.New()
 	opts.Control.Activity = a
 	g := s.open(t, opts, slices.Sorted(maps.Keys(s))...)
 	for _, name := range tools {
@@ -109,7 +110,7 @@ func watched(t testing.TB, s shelf, opts gateway.Options, tools ...string) (*gat
 }
 
 // untilActivity waits until done returns true.
-func untilActivity(t testing.TB, a *gateway.Activity, done func() bool) {
+func untilActivity(t testing.TB, a *activity.Tracker, done func() bool) {
 	t.Helper()
 	watch.Until(t.Context(), a.Watch, done)
 	if t.Context().Err() != nil {
@@ -252,7 +253,7 @@ func TestInventedToolsShareASum(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const invented = 1100
-			a := gateway.NewActivity()
+			a := activity.New()
 			control := gateway.Control{Activity: a}
 			if text != "" {
 				control.Policy = always(rules(t, text), false)
@@ -264,12 +265,12 @@ func TestInventedToolsShareASum(t *testing.T) {
 			if got := ask(t, g.Handler(), "/mcp", "tools/call", `{"name":"real","arguments":{}}`); got.Error != nil {
 				t.Fatal(got.Error)
 			}
-			got, _ := a.Usage(gateway.UsageOfTools)
-			want := []gateway.Usage{{Other: true, Requests: invented}, {Server: "s", Name: "real", Requests: 1}}
+			got, _ := a.Usage(activity.OfTools)
+			want := []activity.Usage{{Other: true, Requests: invented}, {Server: "s", Name: "real", Requests: 1}}
 			if text != "" { // it refuses them before they reach the server
 				want = want[1:]
 			}
-			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(gateway.Usage{}, "BytesIn", "BytesOut", "Tokens")); diff != "" {
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(activity.Usage{}, "BytesIn", "BytesOut", "Tokens")); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -287,7 +288,7 @@ func TestAnOperatorCancelsAParkedCall(t *testing.T) {
 		cancelled <- err
 		return nil, nil, err
 	})
-	a := gateway.NewActivity()
+	a := activity.New()
 	g := gateway.New(t.Context(), []interop.Server{{ID: "s", Era: interop.Legacy}}, &gateway.Options{
 		Ledger: shelf{"s": s}.options(t), Control: gateway.Control{Activity: a},
 	})
@@ -317,7 +318,7 @@ func TestAnOperatorCancelsAParkedCall(t *testing.T) {
 // A call that waits for its approval shows this. If an operator cancels it, it does not run.
 func TestAnOperatorCancelsACallThatWaits(t *testing.T) {
 	t.Parallel()
-	a := gateway.NewActivity()
+	a := activity.New()
 	book := approvals(t, t.TempDir()+"/approvals.json", time.Minute)
 	g, offices := controlled(t, gateway.Control{Approvals: book, Activity: a},
 		`@approve("either") permit(principal, action == Action::"call", resource);`)
@@ -373,7 +374,7 @@ func TestClientsGoAwayWhileTheirCallsAreCancelled(t *testing.T) {
 func TestAPanicIsNotInFlight(t *testing.T) {
 	t.Parallel()
 	log, read := recorded(t)
-	a := gateway.NewActivity()
+	a := activity.New()
 	s, _, _ := waiting()
 	g := shelf{"s": s}.open(t, gateway.Options{
 		Control: gateway.Control{Activity: a, Audit: log},
@@ -436,7 +437,7 @@ func TestAnActivityMasksAndCuts(t *testing.T) {
 func TestAnActivityUnderLoad(t *testing.T) {
 	t.Parallel()
 	const clients, calls = 50, 20
-	a := gateway.NewActivity()
+	a := activity.New()
 	g, offices := controlled(t, gateway.Control{Activity: a}, "")
 	var running, reading sync.WaitGroup
 	done := make(chan struct{})
@@ -456,7 +457,7 @@ func TestAnActivityUnderLoad(t *testing.T) {
 					}
 				}
 				a.Recent()
-				a.Usage(gateway.UsageOfTools)
+				a.Usage(activity.OfTools)
 				a.Minutes(60)
 				a.Durations("a")
 			}
@@ -482,12 +483,12 @@ func TestAnActivityUnderLoad(t *testing.T) {
 	if n := len(a.InFlight()); n != 0 {
 		t.Error(n, "requests are in flight")
 	}
-	tools, _ := a.Usage(gateway.UsageOfTools)
+	tools, _ := a.Usage(activity.OfTools)
 	if len(tools) != 1 || tools[0].Requests > clients*calls || tools[0].Requests < offices["a"].calls.Load() {
 		t.Errorf("%+v, and %d calls reached the server", tools, offices["a"].calls.Load())
 	}
 	// A call that is cancelled after its server's answer is no error of the server.
-	callers, _ := a.Usage(gateway.UsageOfCallers)
+	callers, _ := a.Usage(activity.OfCallers)
 	if len(callers) != 1 || callers[0].Requests != clients*calls || callers[0].Errors > failed.Load() {
 		t.Errorf("%+v, and %d failed", callers, failed.Load())
 	}
@@ -531,7 +532,7 @@ func TestARestartOnRequestIsCounted(t *testing.T) {
 // A hostile client fills neither the memory nor the sums.
 func TestAnActivityIsBounded(t *testing.T) {
 	t.Parallel()
-	a := gateway.NewActivity()
+	a := activity.New()
 	g, _ := controlled(t, gateway.Control{Activity: a}, opened)
 	woken := make(chan bool, 1)
 	stop := a.Watch(func() {
@@ -566,7 +567,7 @@ func TestAnActivityIsBounded(t *testing.T) {
 			t.Error("the newest is not the first")
 		}
 	}
-	if tools, _ := a.Usage(gateway.UsageOfTools); len(tools) != 0 {
+	if tools, _ := a.Usage(activity.OfTools); len(tools) != 0 {
 		t.Errorf("names of unknown tools are sums: %+v", tools[0])
 	}
 }

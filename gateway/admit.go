@@ -15,6 +15,7 @@ import (
 	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/cluster"
+	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/gateway/internal/rates"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/telemetry"
@@ -57,7 +58,7 @@ type Control struct {
 	// Telemetry traces and measures requests. It may be nil.
 	Telemetry *telemetry.Telemetry
 	// Activity has the requests in memory, for people who look. It may be nil.
-	Activity *Activity
+	Activity *activity.Tracker
 	// Mask masks secrets in arguments and results before a person or a record gets them. Nil masks likely secrets.
 	Mask func(json.RawMessage) json.RawMessage
 }
@@ -74,10 +75,7 @@ type exchange struct {
 	approvalID string          // the approval that the client was asked for, until its answer is stored
 	answer     json.RawMessage // the client's answer
 
-	// With an [Activity], these three are set before the request is in it.
-	id      uint64
-	running context.Context
-	cancel  context.CancelCauseFunc
+	tracked activity.Request
 
 	search bool // the request asks several servers for one URI
 
@@ -280,6 +278,18 @@ func (r *refusal) answer(m interop.Message, unknown error) (json.RawMessage, err
 // codeRefused is the JSON-RPC code for requests that are not admitted. It is in the range for implementations.
 const codeRefused = -32010
 
+// byOperator returns the error of a request that an operator has cancelled, or else err. It does not replace nil.
+func byOperator(ctx context.Context, err error) error {
+	if err != nil && context.Cause(ctx) == activity.ErrCancelled {
+		return errByOperator()
+	}
+	return err
+}
+
+func errByOperator() error {
+	return &interop.RPCError{Code: codeRefused, Message: activity.ErrCancelled.Error()}
+}
+
 // refusalIn returns the refusal in an error, or nil.
 func refusalIn(err error) *refusal {
 	r, _ := errors.AsType[*refusal](err)
@@ -320,7 +330,7 @@ func (g *Gateway) admitCall(
 		View: x.view.name, Era: string(x.message.Era),
 	})
 	r, e, err := g.callItem(ctx, it, run)
-	g.opts.Control.Activity.changed()
+	g.opts.Control.Activity.Changed()
 	active.End(g.outcome(e, err))
 	return r, err
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/policy"
@@ -104,7 +105,7 @@ func controlledHost(
 ) (*gateway.Gateway, map[string]*office) {
 	offices := map[string]*office{"a": newOffice("a"), "b": newOffice("b")}
 	s := shelf{"a": offices["a"].Server, "b": offices["b"].Server}
-	c.Activity = cmp.Or(c.Activity, gateway.NewActivity()) // as "indus serve" has
+	c.Activity = cmp.Or(c.Activity, activity.New()) // as "indus serve" has
 	if text != "" {
 		c.Policy = always(rules(t, text), false)
 	}

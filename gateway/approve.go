@@ -319,7 +319,7 @@ func (x *exchange) setWaiting(e *entry, id string) {
 	x.mu.Lock()
 	e.waiting = id
 	x.mu.Unlock()
-	x.view.gateway.opts.Control.Activity.changed()
+	x.view.gateway.opts.Control.Activity.Changed()
 }
 
 // sendProgress notifies the client of a call that waits for an approval, if the call has a progress token.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/internal/telemetry"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -37,7 +38,7 @@ func withAudit(tb testing.TB, c *gateway.Control) {
 	c.Audit = log
 }
 
-func withActivity(_ testing.TB, c *gateway.Control) { c.Activity = gateway.NewActivity() }
+func withActivity(_ testing.TB, c *gateway.Control) { c.Activity = activity.New() }
 
 func withTelemetry(tb testing.TB, c *gateway.Control) {
 	var err error

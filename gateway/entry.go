@@ -75,7 +75,7 @@ func (x *exchange) claim(it *item) *entry {
 		e.Target = it.Name
 	}
 	x.mu.Unlock()
-	x.view.gateway.opts.Control.Activity.changed() // its name is known now
+	x.view.gateway.opts.Control.Activity.Changed() // its name is known now
 	if it.arguments != nil && x.view.gateway.opts.Control.Audit != nil {
 		sum := sha256.Sum256(it.arguments)
 		const kind = "sha256:"
@@ -155,7 +155,7 @@ func (x *exchange) handle(
 		ctx = c.Telemetry.StartIn(ctx, active, &o)
 		x.main.Trace = active.TraceID()
 	}
-	ctx = c.Activity.begin(ctx, x)
+	ctx = c.Activity.Begin(ctx, &x.tracked, x)
 	result, err := x.recorded(ctx, next)
 	if c.Telemetry != nil {
 		active.End(x.view.gateway.outcome(x.main, err))
@@ -171,7 +171,7 @@ func (x *exchange) recorded(
 	log := g.opts.Control.Audit
 	if log != nil {
 		if err := log.Ready(); err != nil {
-			return nil, notRecorded(g.opts.Control.Activity.end(x, err))
+			return nil, notRecorded(x.untrack(err))
 		}
 	}
 	answered := false
@@ -185,10 +185,18 @@ func (x *exchange) recorded(
 	return x.keep(result, err)
 }
 
+// untrack ends a request in the activity. It returns err, or the error of a request that an operator has cancelled.
+func (x *exchange) untrack(err error) error {
+	if x.tracked.End() {
+		return errByOperator()
+	}
+	return err
+}
+
 // keep stores the records of a request with its answer. It returns the answer for the client.
 func (x *exchange) keep(result json.RawMessage, err error) (json.RawMessage, error) {
 	g := x.view.gateway
-	err = g.opts.Control.Activity.end(x, err)
+	err = x.untrack(err)
 	if err != nil {
 		result = nil
 	}
@@ -213,7 +221,7 @@ func (x *exchange) keep(result json.RawMessage, err error) (json.RawMessage, err
 // keep stores the record of an entry.
 func (g *Gateway) keep(e *entry) error {
 	e.Reason, e.Target = g.maskText(e.Reason), g.maskText(e.Target)
-	g.opts.Control.Activity.record(&e.Record, e.unlisted)
+	g.opts.Control.Activity.Record(&e.Record, e.unlisted)
 	if log := g.opts.Control.Audit; log != nil {
 		return log.Append(&e.Record)
 	}
@@ -223,6 +231,37 @@ func (g *Gateway) keep(e *entry) error {
 func notRecorded(err error) error {
 	return &interop.RPCError{Code: interop.CodeInternal, Message: "requests cannot be recorded now, and are not served " +
 		"without a record: " + err.Error()}
+}
+
+// Records implements [activity.Source]: of each item that has not ended, or else of the request.
+func (x *exchange) Records() (all []audit.Record) {
+	x.mu.Lock()
+	for _, e := range x.more {
+		if !e.ended.Load() {
+			all = append(all, e.now())
+		}
+	}
+	if len(all) == 0 || !x.main.ended.Load() {
+		all = slices.Insert(all, 0, x.main.now())
+	}
+	x.mu.Unlock()
+	for i := range all {
+		all[i].Target = x.view.gateway.maskText(all[i].Target)
+	}
+	return all
+}
+
+// now returns the record of an item that has not ended. Call it with the mu of its exchange held.
+func (e *entry) now() audit.Record {
+	out := audit.Record{ // the other fields are set without a lock
+		At: e.At, Principal: e.Principal, Client: e.Client, ClientVersion: e.ClientVersion, Address: e.Address,
+		View: e.View, Era: e.Era, Method: e.Method, Server: e.Server, Tool: e.Tool, Target: e.Target, BytesIn: e.BytesIn,
+		Session: e.Session, Approval: e.waiting,
+	}
+	if out.Approval != "" {
+		out.Outcome = audit.Deferred
+	}
+	return out
 }
 
 // operation describes the request for telemetry.

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
@@ -108,7 +109,7 @@ func (broken) Connect(context.Context) (mcp.Connection, error) { return nil, err
 func (s scripts) open(t testing.TB, opts gateway.Options, servers ...interop.Server) *gateway.Gateway {
 	t.Helper()
 	opts.Ledger = s.options(t)
-	opts.Control.Activity = cmp.Or(opts.Control.Activity, gateway.NewActivity()) // as "indus serve" has
+	opts.Control.Activity = cmp.Or(opts.Control.Activity, activity.New()) // as "indus serve" has
 	g := gateway.New(t.Context(), servers, &opts)
 	t.Cleanup(g.Close)
 	return g

@@ -9,7 +9,7 @@ import (
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/gateway/activity"
 )
 
 // callsSection is the section at "/calls".
@@ -51,11 +51,11 @@ type callRow struct {
 
 // readCalls returns the requests that the queries "q" and "outcome" select.
 func readCalls(v *visit) (*content, error) {
-	query, activity := v.URL.Query(), v.site.Control.Activity
+	query, tracker := v.URL.Query(), v.site.Control.Activity
 	l := callList{
 		InFlight: []callRow{}, Recent: []callRow{}, Filter: query.Get("q"), Outcome: query.Get("outcome"),
 	}
-	for _, r := range activity.InFlight() {
+	for _, r := range tracker.InFlight() {
 		row := callRowOf(&r)
 		row.ID, row.DurationMS = r.Seq, milliseconds(time.Since(r.At))
 		if n := len(l.InFlight); n < maxRows && l.selects(&row) {
@@ -63,7 +63,7 @@ func readCalls(v *visit) (*content, error) {
 			l.InFlight = append(l.InFlight, row)
 		}
 	}
-	for _, r := range activity.Recent() {
+	for _, r := range tracker.Recent() {
 		l.Kept++
 		row := callRowOf(&r)
 		if len(l.Recent) < maxRows && l.selects(&row) && (l.Outcome == "" || l.Outcome == string(row.Outcome)) {
@@ -82,7 +82,7 @@ func callRowOf(r *audit.Record) callRow {
 		At: r.At, Caller: show.Clean(describe.Caller(r.Principal)), Client: show.Clean(r.Client + " " + r.ClientVersion),
 		View: r.View, Server: r.Server, Name: show.Clean(r.Tool), Method: show.Clean(r.Method), Era: r.Era,
 		Outcome: r.Outcome, Reason: show.Clean(r.Reason), Approval: r.Approval, DurationMS: milliseconds(r.Duration),
-		BytesIn: r.BytesIn, BytesOut: r.BytesOut, Tokens: gateway.Tokens(r),
+		BytesIn: r.BytesIn, BytesOut: r.BytesOut, Tokens: activity.Tokens(r),
 	}
 	if row.Name == "" {
 		row.Name = show.Clean(r.Target)

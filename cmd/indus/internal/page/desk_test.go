@@ -22,6 +22,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/watch"
@@ -106,7 +107,7 @@ func newDesk(t *testing.T, o deskOptions) *desk {
 	d.web = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		identity.Carry(d.gateway.Handler()).ServeHTTP(w, r)
 	}))
-	d.control.Activity = gateway.NewActivity()
+	d.control.Activity = activity.New()
 	d.control.ApproveAt = d.web.URL + "/approvals"
 	if d.control.Approvals, err = approval.Open(filepath.Join(d.dir, "approvals.json"), nil); err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/gateway/activity"
 )
 
 // usageSection is the section at "/usage".
@@ -23,19 +23,19 @@ const plotBars = 60
 
 // usage is the content of the section.
 type usage struct {
-	Since   time.Time       `json:"since"`
-	Tools   []gateway.Usage `json:"tools"`
-	Servers []gateway.Usage `json:"servers"`
-	Callers []gateway.Usage `json:"callers"`
-	Hours   int             `json:"hours"` // of the plot
-	Plot    []usageBar      `json:"plot"`
-	Total   gateway.Usage   `json:"total"`
+	Since   time.Time        `json:"since"`
+	Tools   []activity.Usage `json:"tools"`
+	Servers []activity.Usage `json:"servers"`
+	Callers []activity.Usage `json:"callers"`
+	Hours   int              `json:"hours"` // of the plot
+	Plot    []usageBar       `json:"plot"`
+	Total   activity.Usage   `json:"total"`
 }
 
 // usageBar is one bar of the plot, from At on.
 type usageBar struct {
 	At time.Time `json:"at"`
-	gateway.Usage
+	activity.Usage
 }
 
 func readUsage(v *visit) (*content, error) {
@@ -44,7 +44,7 @@ func readUsage(v *visit) (*content, error) {
 	if n, err := strconv.Atoi(v.URL.Query().Get("hours")); err == nil && slices.Contains(usageHours, n) {
 		u.Hours = n
 	}
-	callers, since := a.Usage(gateway.UsageOfCallers)
+	callers, since := a.Usage(activity.OfCallers)
 	u.Since, u.Total.Name = since, "total"
 	for i := range callers {
 		addUsage(&u.Total, &callers[i])
@@ -52,8 +52,8 @@ func readUsage(v *visit) (*content, error) {
 			callers[i].Name = show.Clean(describe.Caller(callers[i].Name))
 		}
 	}
-	tools, _ := a.Usage(gateway.UsageOfTools)
-	servers, _ := a.Usage(gateway.UsageOfServers)
+	tools, _ := a.Usage(activity.OfTools)
+	servers, _ := a.Usage(activity.OfServers)
 	u.Tools, u.Servers, u.Callers = firstRows(tools), firstRows(servers), firstRows(callers)
 	minutes := a.Minutes(u.Hours * 60)
 	at := time.Now().Truncate(time.Minute).Add(-time.Duration(len(minutes)-1) * time.Minute)
@@ -69,15 +69,15 @@ func readUsage(v *visit) (*content, error) {
 }
 
 // firstRows returns the sums for a table.
-func firstRows(all []gateway.Usage) []gateway.Usage {
-	rows := append([]gateway.Usage{}, all[:min(len(all), maxRows)]...) // not nil, for JSON
+func firstRows(all []activity.Usage) []activity.Usage {
+	rows := append([]activity.Usage{}, all[:min(len(all), maxRows)]...) // not nil, for JSON
 	for i := range rows {
 		rows[i].Name = show.Clean(rows[i].Name)
 	}
 	return rows
 }
 
-func addUsage(sum, more *gateway.Usage) {
+func addUsage(sum, more *activity.Usage) {
 	sum.Requests += more.Requests
 	sum.Errors += more.Errors
 	sum.BytesIn += more.BytesIn
@@ -86,7 +86,7 @@ func addUsage(sum, more *gateway.Usage) {
 }
 
 // usageName returns the key of a sum for people.
-func usageName(u *gateway.Usage) string {
+func usageName(u *activity.Usage) string {
 	switch {
 	case u.Other:
 		return "others"

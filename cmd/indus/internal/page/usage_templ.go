@@ -11,7 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"fmt"
-	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/gateway/activity"
 	"strconv"
 )
 
@@ -233,7 +233,7 @@ func usagePage(v *visit, u usage) templ.Component {
 	})
 }
 
-func usageTable(title, column string, rows []gateway.Usage) templ.Component {
+func usageTable(title, column string, rows []activity.Usage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/cmd/indus/internal/telemetry"
 	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
@@ -382,7 +383,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	var g *gateway.Gateway
 	var operators servedPage
 	if hasPage {
-		rules.options.Activity = gateway.NewActivity()
+		rules.options.Activity = activity.New()
 		options.Site, options.Control = &operators, rules.options
 	}
 	options.Control.Changes = func(ctx context.Context, server, tool string) string {

@@ -1,4 +1,4 @@
-package gateway
+package activity
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/internal/protocol"
-	"github.com/indusagi/indus/interop"
 )
 
 // hostileRecord is the record of a call whose texts are long and new each time.
@@ -26,9 +25,9 @@ func hostileRecord(i int) *audit.Record {
 func TestAnActivityIsBoundedByItself(t *testing.T) {
 	t.Parallel()
 	const all = 5000
-	a := NewActivity()
+	a := New()
 	for i := range all {
-		a.record(hostileRecord(i), false)
+		a.Record(hostileRecord(i), false)
 	}
 	if n := len(a.Recent()); n != keptRequests || len(a.recent) != keptRequests {
 		t.Error(n, "requests are kept")
@@ -40,10 +39,10 @@ func TestAnActivityIsBoundedByItself(t *testing.T) {
 	if bytes > keptRequests*8<<10 {
 		t.Error(bytes, "bytes are kept")
 	}
-	for _, kind := range []UsageKind{UsageOfTools, UsageOfServers, UsageOfCallers} {
+	for _, kind := range []Kind{OfTools, OfServers, OfCallers} {
 		sums, _ := a.Usage(kind)
 		want := maxUsageKeys + 1
-		if kind == UsageOfServers {
+		if kind == OfServers {
 			want = 1
 		}
 		var sum Usage
@@ -67,10 +66,10 @@ func TestAnActivityIsBoundedByItself(t *testing.T) {
 // A request counts in the minute of its end. One that lasts longer than a day drops no later minute.
 func TestMinutesOfLongRequests(t *testing.T) {
 	t.Parallel()
-	a := NewActivity()
+	a := New()
 	now := time.Now()
 	for _, lasted := range []time.Duration{0, time.Hour, 25 * time.Hour, 24 * time.Hour} {
-		a.record(&audit.Record{At: now.Add(-lasted), Duration: lasted}, false)
+		a.Record(&audit.Record{At: now.Add(-lasted), Duration: lasted}, false)
 	}
 	var sum int64
 	for _, m := range a.Minutes(2) { // the minute may end meanwhile
@@ -87,9 +86,9 @@ func TestMinutesOfLongRequests(t *testing.T) {
 // The last calls of a server are kept in their order.
 func TestDurationsAreInOrder(t *testing.T) {
 	t.Parallel()
-	a := NewActivity()
+	a := New()
 	for n := range 3 * keptDurations / 2 {
-		a.record(&audit.Record{
+		a.Record(&audit.Record{
 			At: time.Now(), Server: "s", Outcome: audit.Allowed, Method: protocol.MethodToolsCall, Duration: time.Duration(n),
 		}, false)
 	}
@@ -99,29 +98,33 @@ func TestDurationsAreInOrder(t *testing.T) {
 	}
 }
 
+// oneRecord is a request in flight with one record.
+type oneRecord audit.Record
+
+func (r *oneRecord) Records() []audit.Record { return []audit.Record{audit.Record(*r)} }
+
 // BenchmarkActivity is the cost of one call, without the rest of the gateway.
 func BenchmarkActivity(b *testing.B) {
-	v := &view{gateway: &Gateway{}}
-	a := NewActivity()
-	v.gateway.opts.Control.Activity = a
-	x := &exchange{view: v, message: interop.Message{Method: protocol.MethodToolsCall}}
-	x.main = x.newEntry()
-	x.main.Server, x.main.Tool, x.main.Method = "s", "t", protocol.MethodToolsCall
+	a := New()
+	r := &audit.Record{
+		At: time.Now(), Server: "s", Tool: "t", Method: protocol.MethodToolsCall, Outcome: audit.Allowed,
+	}
 	for range 2 * keptRequests {
-		a.record(&x.main.Record, false)
+		a.Record(r, false)
 	}
 	b.Run("record", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			a.record(&x.main.Record, false)
+			a.Record(r, false)
 		}
 	})
 	b.Run("begin and end", func(b *testing.B) {
 		b.ReportAllocs()
+		var running Request
 		for b.Loop() {
-			ctx := a.begin(b.Context(), x)
+			ctx := a.Begin(b.Context(), &running, (*oneRecord)(r))
 			_ = ctx.Done()
-			_ = a.end(x, nil)
+			_ = running.End()
 		}
 	})
 }

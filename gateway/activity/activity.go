@@ -1,0 +1,345 @@
+// Package activity has the requests of a gateway in memory, for people who look at it. Make a [Tracker] with [New], and
+// give it to the gateway as Control.Activity. The gateway calls Begin, Record, Changed and Request.End.
+//
+// All methods of a Tracker may be called from any goroutine. None waits for anything, and none fails.
+package activity
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/internal/watch"
+)
+
+// These are the bounds of a [Tracker].
+const (
+	keptRequests  = 500
+	keptMinutes   = 24 * 60
+	keptDurations = 60   // of each server
+	maxUsageKeys  = 1000 // of each kind
+	maxKeptText   = 256  // of each text of a record, in bytes
+)
+
+// Tracker has the requests of a gateway: those in flight, the last ones, and sums since it was made. They are the
+// requests that an audit records, and their records have no arguments and results. URIs and reasons are masked, and all
+// texts are cut at 256 bytes. Clients and servers wrote them: they may contain any character. The memory is bounded,
+// and nothing runs in the background.
+type Tracker struct {
+	mu       sync.Mutex
+	watchers watch.List
+	began    time.Time
+	last     uint64 // the id of the last request
+	inFlight map[uint64]*Request
+	recent   []audit.Record // after keptRequests a ring, with the oldest at position oldest
+	oldest   int
+	sums     map[usageKey]*Usage
+	keys     map[Kind]int     // the number of keys of each kind
+	minutes  map[int64]minute // by the minute since 1970 modulo keptMinutes
+	servers  map[string]*durations
+}
+
+// Kind selects the sums of [Tracker.Usage].
+type Kind string
+
+const (
+	OfTools   Kind = "tool"
+	OfServers Kind = "server"
+	OfCallers Kind = "caller"
+)
+
+type usageKey struct {
+	kind         Kind
+	server, name string
+	other        bool // of all keys beyond maxUsageKeys, and of unlisted tools
+}
+
+// Usage is a sum of requests.
+type Usage struct {
+	// Server and Name are the key: a tool of a server, a server, or the principal of a caller. Other reports that the sum
+	// is that of all further keys, and of tools that are in no list of their server.
+	Server string `json:"server,omitempty"`
+	Name   string `json:"name"`
+	Other  bool   `json:"other,omitempty"`
+
+	Requests int64 `json:"requests"`
+	Errors   int64 `json:"errors"` // failed and denied requests, and results with isError
+	BytesIn  int64 `json:"bytesIn"`
+	BytesOut int64 `json:"bytesOut"`
+	Tokens   int64 `json:"tokens"` // an estimate for the results of tools
+}
+
+func (u *Usage) add(r *audit.Record) {
+	u.Requests++
+	if r.Outcome == audit.Error || r.Outcome == audit.Denied {
+		u.Errors++
+	}
+	u.BytesIn += r.BytesIn
+	u.BytesOut += r.BytesOut
+	u.Tokens += Tokens(r)
+}
+
+// Tokens estimates the tokens of the result of a tool. Results of other methods have none.
+func Tokens(r *audit.Record) int64 {
+	if r.Method != protocol.MethodToolsCall {
+		return 0
+	}
+	return r.BytesOut / text.BytesPerToken
+}
+
+// minute is the usage of one minute.
+type minute struct {
+	at int64 // minutes since 1970
+	Usage
+}
+
+// durations is a ring of the last durations of calls.
+type durations struct {
+	all [keptDurations]time.Duration
+	n   int // of all calls
+}
+
+// New returns an empty tracker.
+func New() *Tracker {
+	return &Tracker{
+		began: time.Now(), inFlight: map[uint64]*Request{}, minutes: map[int64]minute{},
+		sums: map[usageKey]*Usage{}, keys: map[Kind]int{}, servers: map[string]*durations{},
+	}
+}
+
+// ErrCancelled is the cause of the end of a context whose request [Tracker.Cancel] ended.
+var ErrCancelled = errors.New("an operator has cancelled this request")
+
+// Source returns the records of a request that is being handled. They change until it ends.
+type Source interface{ Records() []audit.Record }
+
+// Request is a request in flight. The zero value is one that no tracker has.
+type Request struct {
+	tracker *Tracker
+	source  Source
+	id      uint64
+	running context.Context
+	cancel  context.CancelCauseFunc
+}
+
+// Begin adds a request in flight, and returns its context. If t is nil, it does nothing.
+func (t *Tracker) Begin(ctx context.Context, r *Request, s Source) context.Context {
+	if t == nil {
+		return ctx
+	}
+	r.tracker, r.source = t, s
+	r.running, r.cancel = context.WithCancelCause(ctx)
+	t.mu.Lock()
+	t.last++
+	r.id = t.last
+	t.inFlight[r.id] = r
+	t.mu.Unlock()
+	t.watchers.Notify()
+	return r.running
+}
+
+// End removes a request in flight, and ends its context. It reports whether an operator has cancelled the request. Then
+// the answer is an error, also if there is a result: it may only state that the request was cancelled.
+func (r *Request) End() (cancelled bool) {
+	if r.tracker == nil {
+		return false
+	}
+	r.tracker.mu.Lock()
+	delete(r.tracker.inFlight, r.id)
+	r.tracker.mu.Unlock()
+	cancelled = context.Cause(r.running) == ErrCancelled
+	r.cancel(nil)
+	return cancelled
+}
+
+// bounded returns a record without contents, whose texts are cut.
+func bounded(r *audit.Record) audit.Record {
+	out := *r
+	out.Arguments, out.Result, out.Policies = nil, nil, nil
+	for _, s := range [...]*string{
+		&out.Principal, &out.Type, &out.Tool, &out.Target, &out.View, &out.Client, &out.ClientVersion, &out.Method,
+		&out.Session, &out.Address, &out.Approver, &out.Trace, &out.Reason,
+	} {
+		if len(*s) > maxKeptText {
+			*s = text.Clip(*s, maxKeptText)
+		}
+	}
+	return out
+}
+
+// Record adds a request that has ended. If the tool is unlisted, the caller may have invented its name. If t is nil,
+// it does nothing.
+func (t *Tracker) Record(r *audit.Record, unlisted bool) {
+	if t == nil {
+		return
+	}
+	kept := bounded(r)
+	t.mu.Lock()
+	if len(t.recent) < keptRequests {
+		t.recent = append(t.recent, kept)
+	} else {
+		t.recent[t.oldest] = kept
+		t.oldest = (t.oldest + 1) % keptRequests
+	}
+	t.sum(usageKey{kind: OfCallers, name: kept.Principal}, &kept)
+	if kept.Server != "" {
+		t.sum(usageKey{kind: OfServers, name: kept.Server}, &kept)
+		if kept.Tool != "" {
+			key := usageKey{kind: OfTools, server: kept.Server, name: kept.Tool}
+			if unlisted {
+				key = usageKey{kind: OfTools, other: true}
+			}
+			t.sum(key, &kept)
+		}
+		if kept.Outcome == audit.Allowed && kept.Method == protocol.MethodToolsCall {
+			t.durationsOf(kept.Server).add(kept.Duration)
+		}
+	}
+	at := kept.At.Add(kept.Duration).Unix() / 60 // of the end: a request may last longer than a day
+	m := t.minutes[at%keptMinutes]
+	if m.at != at {
+		m = minute{at: at}
+	}
+	m.add(&kept)
+	t.minutes[at%keptMinutes] = m
+	t.mu.Unlock()
+	t.watchers.Notify()
+}
+
+// sum adds a request to the sum of a key, or of the other keys of its kind. Call it with mu held.
+func (t *Tracker) sum(key usageKey, r *audit.Record) {
+	u := t.sums[key]
+	if u == nil && t.keys[key.kind] >= maxUsageKeys {
+		key = usageKey{kind: key.kind, other: true}
+		u = t.sums[key]
+	}
+	if u == nil {
+		u = &Usage{Server: key.server, Name: key.name, Other: key.other}
+		t.sums[key] = u
+		t.keys[key.kind]++
+	}
+	u.add(r)
+}
+
+// durationsOf returns the durations of a server. Call it with mu held.
+func (t *Tracker) durationsOf(server string) *durations {
+	d := t.servers[server]
+	if d == nil {
+		if len(t.servers) >= maxUsageKeys {
+			clear(t.servers)
+		}
+		d = &durations{}
+		t.servers[server] = d
+	}
+	return d
+}
+
+func (d *durations) add(one time.Duration) {
+	d.all[d.n%keptDurations] = one
+	d.n++
+}
+
+// Changed notifies watchers that a request in flight is in another state. If t is nil, it does nothing.
+func (t *Tracker) Changed() {
+	if t != nil {
+		t.watchers.Notify()
+	}
+}
+
+// Watch calls changed when requests begin, end and reach another state, until stop has returned. changed must not
+// block.
+func (t *Tracker) Watch(changed func()) (stop func()) { return t.watchers.Watch(changed) }
+
+// InFlight returns the requests in flight, the oldest first. Seq is the id for [Tracker.Cancel]. A request that has
+// reached no part of a server yet has no Server. A request that runs several calls of tools, such as a batch, has a
+// record with the same Seq for each of them. While a call waits for an approval, Approval has its id, and the outcome
+// is Deferred. Otherwise there is no outcome.
+func (t *Tracker) InFlight() []audit.Record {
+	t.mu.Lock()
+	running := slices.Collect(maps.Values(t.inFlight))
+	t.mu.Unlock()
+	slices.SortFunc(running, func(x, y *Request) int { return cmp.Compare(x.id, y.id) })
+	all := make([]audit.Record, 0, len(running))
+	for _, r := range running {
+		for _, one := range r.source.Records() {
+			one.Seq = r.id
+			all = append(all, bounded(&one))
+		}
+	}
+	return all
+}
+
+// Recent returns the last requests, the newest first.
+func (t *Tracker) Recent() []audit.Record {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := slices.Concat(t.recent[t.oldest:], t.recent[:t.oldest])
+	slices.Reverse(all)
+	return all
+}
+
+// Cancel ends a request in flight, as if its client had cancelled it. The client gets an error. It reports whether the
+// request was in flight.
+func (t *Tracker) Cancel(id uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.inFlight[id]
+	if r != nil {
+		r.cancel(ErrCancelled) // with mu held, so that the request does not end with another answer
+	}
+	return r != nil
+}
+
+// Usage returns the sums since the time that it returns, those with the most requests first. The first 1,000 keys of a
+// kind have their own sums.
+func (t *Tracker) Usage(kind Kind) (all []Usage, since time.Time) {
+	t.mu.Lock()
+	for key, u := range t.sums {
+		if key.kind == kind {
+			all = append(all, *u)
+		}
+	}
+	t.mu.Unlock()
+	slices.SortFunc(all, func(x, y Usage) int {
+		return cmp.Or(cmp.Compare(y.Requests, x.Requests), cmp.Compare(x.Server, y.Server), cmp.Compare(x.Name, y.Name))
+	})
+	return all, t.began
+}
+
+// Minutes returns the usage of each of the last n minutes, the oldest first: at most those of a day.
+func (t *Tracker) Minutes(n int) []Usage {
+	now := time.Now().Unix() / 60
+	n = min(n, keptMinutes)
+	all := make([]Usage, n)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := range all {
+		at := now - int64(n-1-i)
+		if m := t.minutes[at%keptMinutes]; m.at == at {
+			all[i] = m.Usage
+		}
+	}
+	return all
+}
+
+// Durations returns how long the last calls of a server took, the oldest first: at most 60.
+func (t *Tracker) Durations(server string) []time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d := t.servers[server]
+	switch {
+	case d == nil:
+		return nil
+	case d.n <= keptDurations:
+		return slices.Clone(d.all[:d.n])
+	}
+	at := d.n % keptDurations
+	return slices.Concat(d.all[at:], d.all[:at])
+}
