@@ -53,7 +53,7 @@ var roomBudget = map[string]int{
 	"cluster":   2690,
 	"cmd":       33270,
 	"examples":  300,
-	"gateway":   7490,
+	"gateway":   7510,
 	"host":      7500,
 	"identity":  1850,
 	"internal":  13300,

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop"
@@ -64,11 +65,11 @@ func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer)
 			v.toolsVary.Store(true)
 		}
 		return v.request(ctx, v.scope.server, m)
-	case row == nil || row.era != "" && row.era != m.Era || row.handler != fromTools && !v.offers(row):
+	case row == nil || row.Era != "" && row.Era != m.Era || row.Handler != methods.FromTools && !v.offers(row):
 		return v.handleUnlisted(ctx, m)
-	case row.handler == fromTools:
+	case row.Handler == methods.FromTools:
 		return v.handleTools(ctx, m, back)
-	case row.handler == fromAll && (!v.lacksCapability(row) || requesterOf(ctx).kind.rights != nil):
+	case row.Handler == methods.FromAll && (!v.lacksCapability(row) || requesterOf(ctx).kind.rights != nil):
 		return v.list(ctx, row, m)
 	}
 	return v.route(ctx, row, m)
@@ -76,11 +77,11 @@ func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer)
 
 // restricts reports whether a transparent view must treat a method as other views do. A policy limits all methods. The
 // configuration of the server may limit its tools: it holds tools that changed since their approval, or excludes tools.
-func (v *view) restricts(ctx context.Context, row *methodRow) bool {
+func (v *view) restricts(ctx context.Context, row *methods.Row) bool {
 	if requesterOf(ctx).kind.rights != nil {
 		return true
 	}
-	if row.handler != fromTools {
+	if row.Handler != methods.FromTools {
 		return false
 	}
 	for _, s := range v.gateway.attached.Fleet.Servers() {
@@ -121,38 +122,38 @@ func (v *view) forwardNotification(ctx context.Context, m interop.Message) {
 
 // offers reports whether the view may have a method. A core method is always offered, because a server that has it may
 // come. A method of an extension is offered if a server declares it.
-func (v *view) offers(row *methodRow) bool {
-	if v.scope.server != "" || row.needs[0] != "extensions" {
+func (v *view) offers(row *methods.Row) bool {
+	if v.scope.server != "" || row.Needs[0] != "extensions" {
 		return true
 	}
-	kind := row.kind
-	if kind == byTask {
-		kind = byTool
+	kind := row.Kind
+	if kind == methods.ByTask {
+		kind = methods.ByTool
 	}
 	return slices.ContainsFunc(v.servers(), func(server string) bool {
-		return v.scope.mayContain(server, kind) && (v.gateway.declares(server, row.needs) ||
-			row.legacyNeeds != nil && v.gateway.declares(server, row.legacyNeeds))
+		return v.scope.mayContain(server, kind) && (v.gateway.declares(server, row.Needs) ||
+			row.LegacyNeeds != nil && v.gateway.declares(server, row.LegacyNeeds))
 	})
 }
 
 // lacksCapability reports whether the view's one server declares that it does not have a list. The server then answers
 // itself.
-func (v *view) lacksCapability(row *methodRow) bool {
+func (v *view) lacksCapability(row *methods.Row) bool {
 	d := v.gateway.description(v.scope.server)
-	return d.capabilities != nil && !protocol.Has(d.capabilities, row.needs)
+	return d.capabilities != nil && !protocol.Has(d.capabilities, row.Needs)
 }
 
 // handleUnlisted answers a method that is not in the table, or not for this client.
 func (v *view) handleUnlisted(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 	server := v.scope.server
 	if server == "" {
-		return nil, methodNotFound(m)
+		return nil, methods.NotFound(m)
 	}
 	result, err := v.request(ctx, server, m)
 	if refused, ok := errors.AsType[*interop.HTTPError](err); ok {
 		switch refused.Status { // go-sdk's legacy servers answer unknown methods with a text
 		case http.StatusBadRequest, http.StatusNotFound, http.StatusNotImplemented:
-			return nil, methodNotFound(m)
+			return nil, methods.NotFound(m)
 		}
 	}
 	return result, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
 )
@@ -105,7 +106,7 @@ type listedRows struct {
 }
 
 // recordListed records the list that a client gets, if the view has parts of servers.
-func (v *view) recordListed(row *methodRow, requester listRequester, m *mergedList) {
+func (v *view) recordListed(row *methods.Row, requester listRequester, m *mergedList) {
 	if !v.isPartial() {
 		return
 	}
@@ -149,7 +150,7 @@ func (v *view) listsChanged(feature string) bool {
 		listed := maps.Clone(k.listed)
 		v.mu.Unlock()
 		for row, l := range listed {
-			if row.needs[0] == feature && v.kindListChanged(k, row, l) {
+			if row.Needs[0] == feature && v.kindListChanged(k, row, l) {
 				changed = true
 			}
 		}
@@ -157,7 +158,7 @@ func (v *view) listsChanged(feature string) bool {
 	return changed
 }
 
-func (v *view) kindListChanged(k *clientKind, row *methodRow, l *listedRows) bool {
+func (v *view) kindListChanged(k *clientKind, row *methods.Row, l *listedRows) bool {
 	changed := v.isListPerPrincipal(row)
 	if !changed {
 		m := v.mergedFor(interop.WithClient(v.gateway.ctx, l.client), row, listRequester{client: l.client, kind: k}, true)
@@ -174,9 +175,9 @@ func (v *view) kindListChanged(k *clientKind, row *methodRow, l *listedRows) boo
 
 // isListPerPrincipal reports whether each principal may have its own list, because a server has a connection for each
 // principal.
-func (v *view) isListPerPrincipal(row *methodRow) bool {
+func (v *view) isListPerPrincipal(row *methods.Row) bool {
 	return slices.ContainsFunc(v.gateway.attached.Fleet.Servers(), func(s interop.Server) bool {
-		return s.Pool.Per == interop.PerPrincipal && v.scope.mayContain(s.ID, row.kind)
+		return s.Pool.Per == interop.PerPrincipal && v.scope.mayContain(s.ID, row.Kind)
 	})
 }
 
@@ -184,11 +185,11 @@ func (v *view) isListPerPrincipal(row *methodRow) bool {
 func (v *view) mayContain(server, feature string) bool {
 	switch feature {
 	case "tools":
-		return v.scope.mayContain(server, byTool)
+		return v.scope.mayContain(server, methods.ByTool)
 	case "prompts":
-		return v.scope.mayContain(server, byPrompt)
+		return v.scope.mayContain(server, methods.ByPrompt)
 	}
-	return v.scope.mayContain(server, byURI) || v.scope.mayContain(server, byTool) // the pages of tools
+	return v.scope.mayContain(server, methods.ByURI) || v.scope.mayContain(server, methods.ByTool) // the pages of tools
 }
 
 // forgetPaces stops the pending notifications of a server. "" means all servers.

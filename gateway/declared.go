@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop"
@@ -36,17 +37,17 @@ type clientKind struct {
 	kindKey
 	rights       *rights // nil: all
 	shown        *shownTools
-	all          toolbox.Source             // shown, and tools of the program
-	source       toolbox.Source             // the tools that replace all, see View.Expose
-	tools        host.Backend               // answers tools/list and tools/call
-	listsLearned atomic.Bool                // servers were asked at least once
-	listed       map[*methodRow]*listedRows // if the view has parts of servers, see [view.notifyLists]; guarded by view.mu
+	all          toolbox.Source               // shown, and tools of the program
+	source       toolbox.Source               // the tools that replace all, see View.Expose
+	tools        host.Backend                 // answers tools/list and tools/call
+	listsLearned atomic.Bool                  // servers were asked at least once
+	listed       map[*methods.Row]*listedRows // if the view has parts of servers, see notifyLists; guarded by view.mu
 }
 
 func (v *view) newKind(key kindKey, r *rights) *clientKind {
 	k := &clientKind{
 		kindKey: key, rights: r, shown: &shownTools{view: v, declared: key.declared, rights: r},
-		listed: map[*methodRow]*listedRows{},
+		listed: map[*methods.Row]*listedRows{},
 	}
 	k.all, k.source = v.scope.tools(&v.gateway.opts, k.shown)
 	k.tools = host.Tools(k.source, &v.opts)

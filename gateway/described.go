@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/ledger"
 )
@@ -45,15 +46,15 @@ func (g *Gateway) recordDescription(server string, maxWrites int) {
 func (s *serverLists) encodeCommon(server string, room int) (b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, row := range methods() {
-		k := s.lists[listKey{server: server, method: row.name}]
+	for _, row := range methods.Rows() {
+		k := s.lists[listKey{server: server, method: row.Name}]
 		if k == nil || k.private || k.last == nil || len(b)+k.last.length() > room {
 			continue
 		}
 		if len(b) > 0 {
 			b = append(b, ',')
 		}
-		b = append(wire.AppendQuote(b, row.name), ":["...)
+		b = append(wire.AppendQuote(b, row.Name), ":["...)
 		for i, raw := range k.last.rows {
 			if i > 0 {
 				b = append(b, ',')
@@ -101,10 +102,10 @@ func (s *serverLists) restore(server string, lists json.RawMessage) {
 	for _, m := range members {
 		row := s.gateway.table[m.Key]
 		rows, err := wire.Elements(m.Value)
-		if row == nil || row.handler != fromAll || err != nil {
+		if row == nil || row.Handler != methods.FromAll || err != nil {
 			continue
 		}
-		if k := s.entry(listKey{server: server, method: row.name}); k.last == nil && !k.private && k.reading == nil {
+		if k := s.entry(listKey{server: server, method: row.Name}); k.last == nil && !k.private && k.reading == nil {
 			k.last = &listing{rows: rows, size: len(m.Value), readAt: time.Now()}
 		}
 	}

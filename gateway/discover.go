@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
@@ -107,20 +108,21 @@ func (v *view) mergedCapabilities(requester listRequester, era interop.Era) json
 	if requester.kind.rights != nil { // capabilities of hidden servers would show them
 		servers = slices.DeleteFunc(slices.Clone(servers), func(s string) bool { return !v.hasPart(s, requester) })
 	}
-	declares := func(kind nameKind, path ...string) bool { return v.anyDeclares(servers, kind, path...) }
+	declares := func(kind methods.NameKind, path ...string) bool { return v.anyDeclares(servers, kind, path...) }
 	changing, empty := []byte(`{"listChanged":true}`), []byte("{}")
 	caps := wire.Object{}.Raw("tools", changing).Raw("prompts", changing).
 		Raw("resources", []byte(`{"subscribe":true,"listChanged":true}`))
-	if declares(byPrompt, "completions") || declares(byURI, "completions") {
+	if declares(methods.ByPrompt, "completions") || declares(methods.ByURI, "completions") {
 		caps = caps.Raw("completions", empty)
 	}
 	local := v.scope.everything && v.gateway.opts.Local != nil
-	if local || declares(byTool, "logging") || declares(byPrompt, "logging") || declares(byURI, "logging") {
+	if local || declares(methods.ByTool, "logging") || declares(methods.ByPrompt, "logging") ||
+		declares(methods.ByURI, "logging") {
 		caps = caps.Raw("logging", empty)
 	}
-	if era == interop.Legacy && declares(byTool, "tasks", "requests", "tools", "call") {
+	if era == interop.Legacy && declares(methods.ByTool, "tasks", "requests", "tools", "call") {
 		tasks := wire.Object{}.Raw("requests", []byte(`{"tools":{"call":{}}}`))
-		if declares(byTool, "tasks", "cancel") {
+		if declares(methods.ByTool, "tasks", "cancel") {
 			tasks = tasks.Raw("cancel", empty)
 		}
 		caps = caps.Raw("tasks", tasks.JSON())
@@ -129,7 +131,7 @@ func (v *view) mergedCapabilities(requester listRequester, era interop.Era) json
 }
 
 // anyDeclares reports whether a server with such entries in the view declares the capability at a path of keys.
-func (v *view) anyDeclares(servers []string, kind nameKind, path ...string) bool {
+func (v *view) anyDeclares(servers []string, kind methods.NameKind, path ...string) bool {
 	return slices.ContainsFunc(servers, func(server string) bool {
 		return v.scope.mayContain(server, kind) && v.gateway.declares(server, path)
 	})
@@ -138,10 +140,10 @@ func (v *view) anyDeclares(servers []string, kind nameKind, path ...string) bool
 // extensions returns the extensions of the servers that the table knows, each with the merged settings of all servers.
 func (v *view) extensions(servers []string) json.RawMessage {
 	var merged wire.Object
-	for _, key := range []string{extTasks, extSkills, extApps} {
-		kind := byTool
-		if key == extSkills {
-			kind = byURI
+	for _, key := range []string{methods.ExtTasks, methods.ExtSkills, methods.ExtApps} {
+		kind := methods.ByTool
+		if key == methods.ExtSkills {
+			kind = methods.ByURI
 		}
 		var value json.RawMessage
 		for _, server := range servers {

@@ -15,7 +15,7 @@
 //
 // # Methods
 //
-// One table (methods.go) has a row for each method. The row states where the owner's name stands in params and results,
+// One table (internal/methods) has a row for each method. The row states the kind of the owner's name in the params,
 // what is rewritten and what is merged. A method without a row passes through a view of one server, and is unknown on
 // the other views.
 //

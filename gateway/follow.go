@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/internal/wire"
@@ -30,11 +31,11 @@ const (
 func (v *view) Follow(
 	ctx context.Context, m interop.Message, ids []string, notify func(interop.Message),
 ) (agreed []string, stop func(), err error) {
-	path := []string{"extensions", extTasks}
+	path := []string{"extensions", methods.ExtTasks}
 	if m.Client == nil || !protocol.Has(m.Client.Capabilities, path) {
 		return nil, nil, &interop.RPCError{
 			Code: protocol.CodeMissingCapability, Message: m.Method + ": tasks are followed by clients that declare them",
-			Data: json.RawMessage(`{"requiredCapabilities":{"extensions":{"` + extTasks + `":{}}}}`),
+			Data: json.RawMessage(`{"requiredCapabilities":{"extensions":{"` + methods.ExtTasks + `":{}}}}`),
 		}
 	}
 	listening, cancel := context.WithCancel(v.begin(ctx, m))
@@ -94,7 +95,7 @@ func (v *view) followers(
 	ctx context.Context, m interop.Message, ids []string, notify func(interop.Message),
 ) (all []*taskFollower) {
 	for _, s := range v.gateway.attached.Fleet.Servers() {
-		if !v.scope.mayContain(s.ID, byTool) || !v.gateway.declares(s.ID, []string{"extensions", extTasks}) {
+		if !v.scope.mayContain(s.ID, methods.ByTool) || !v.gateway.declares(s.ID, []string{"extensions", methods.ExtTasks}) {
 			continue
 		}
 		f := &taskFollower{

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/gateway/internal/rates"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/identity"
@@ -95,7 +96,7 @@ type Gateway struct {
 	startedAt time.Time
 	ready     chan struct{} // closed at the end of New
 	leaving   atomic.Bool   // see Leave
-	table     map[string]*methodRow
+	table     map[string]*methods.Row
 	lists     *serverLists
 	ctx       context.Context // ends with the gateway
 	cancel    context.CancelFunc
@@ -134,7 +135,7 @@ func (g *Gateway) Format(w fmt.State, _ rune) { _, _ = fmt.Fprint(w, g.attached.
 // of the ledger. The caller closes the gateway.
 func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway {
 	g := &Gateway{
-		views: map[string]*view{}, table: methodTable(), descriptions: map[string]serverDescription{},
+		views: map[string]*view{}, table: methods.Table(), descriptions: map[string]serverDescription{},
 		loggedNotes: map[string]bool{}, paces: map[paceKey]*pace{}, restarts: map[string]restarts{},
 		startedAt: time.Now(), ready: make(chan struct{}),
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
@@ -22,7 +23,7 @@ func (v *view) itemOf(ctx context.Context, server string, m interop.Message) (*i
 	it := &item{action: policy.Administer, Item: policy.Item{Kind: policy.Server, Server: server}}
 	if members, err := wire.Members(m.Params); len(m.Params) > 0 && err == nil {
 		if err := wire.Unique(members); err != nil {
-			return nil, invalidParams(m, "%v", err)
+			return nil, methods.InvalidParams(m, "%v", err)
 		}
 	}
 	row := v.gateway.table[m.Method]
@@ -30,24 +31,24 @@ func (v *view) itemOf(ctx context.Context, server string, m interop.Message) (*i
 		return it, nil
 	}
 	var err error
-	switch row.kind {
-	case byTool:
+	switch row.Kind {
+	case methods.ByTool:
 		it.action, it.Kind = policy.Call, policy.Tool
 		it.Name, _ = protocol.LookupString(m.Params, "name")
 		it.arguments, _ = wire.Lookup(m.Params, "arguments")
-	case byPrompt:
+	case methods.ByPrompt:
 		it.action, it.Kind = policy.Get, policy.Prompt
-		it.Name, err = requiredString(m, m.Params, "name")
+		it.Name, err = methods.String(m, m.Params, "name")
 		it.arguments, _ = wire.Lookup(m.Params, "arguments")
-	case byURI:
+	case methods.ByURI:
 		it.action, it.Kind = policy.Read, policy.Resource
-		it.Name, err = requiredString(m, m.Params, "uri")
-	case byRef:
+		it.Name, err = methods.String(m, m.Params, "uri")
+	case methods.ByRef:
 		err = v.completedItem(m, it)
-	case byTask:
+	case methods.ByTask:
 		err = v.taskItem(ctx, m, it)
 	}
-	if row.handler == fromAll || m.Method == protocol.MethodToolsList {
+	if row.Handler == methods.FromAll || m.Method == protocol.MethodToolsList {
 		it.Item, it.action, err = policy.Item{Kind: policy.Server, Server: server}, policy.List, nil
 	}
 	it.unlisted = v.transparent && it.Kind == policy.Tool && !v.listsTool(it.Name)
@@ -82,7 +83,7 @@ func (x *exchange) checkSpelling() error {
 	if found == nil { // also if the params are no object: then they name nothing
 		return nil
 	}
-	return invalidParams(x.message, "the params have %q in another spelling: %q", exact,
+	return methods.InvalidParams(x.message, "the params have %q in another spelling: %q", exact,
 		protocol.Printable(string(found), 80))
 }
 
@@ -110,11 +111,11 @@ type completionRef struct {
 }
 
 func readRef(m interop.Message) (ref completionRef, err error) {
-	ref.raw, err = requiredMember(m, m.Params, "ref")
+	ref.raw, err = methods.Member(m, m.Params, "ref")
 	if err != nil {
 		return ref, err
 	}
-	kind, err := requiredString(m, ref.raw, "type")
+	kind, err := methods.String(m, ref.raw, "type")
 	if err != nil {
 		return ref, err
 	}
@@ -122,7 +123,7 @@ func readRef(m interop.Message) (ref completionRef, err error) {
 	if kind == "ref/prompt" {
 		ref.key = "name"
 	}
-	ref.name, err = requiredString(m, ref.raw, ref.key)
+	ref.name, err = methods.String(m, ref.raw, ref.key)
 	return ref, err
 }
 
@@ -132,11 +133,11 @@ func (v *view) unknown(m interop.Message, it *item) error {
 	case policy.Resource:
 		return v.unknownURI(m, it.Name)
 	case policy.Prompt:
-		return invalidParams(m, "no prompt named %q is available", protocol.Printable(it.Name, 80))
+		return methods.InvalidParams(m, "no prompt named %q is available", protocol.Printable(it.Name, 80))
 	case policy.Tool:
-		return invalidParams(m, "no task has this taskId: it is not available")
+		return methods.InvalidParams(m, "no task has this taskId: it is not available")
 	}
-	return methodNotFound(m)
+	return methods.NotFound(m)
 }
 
 // unlisted returns the answer to a request for an item that the client does not see, and records it.
@@ -216,7 +217,7 @@ func (v *view) setTask(
 		own = v.gateway.taskTools.find(origin, own.id)
 	}
 	if own.tool == "" && exchangeOf(ctx).enforces() {
-		return invalidParams(m, "no task has this taskId: the tool that made it is not known any more")
+		return methods.InvalidParams(m, "no task has this taskId: the tool that made it is not known any more")
 	}
 	it.Item, it.action, it.continues = v.gateway.PolicyItem(server, own.tool), policy.Call, true
 	return nil

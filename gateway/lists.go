@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
@@ -78,7 +79,7 @@ type cachedListing struct {
 }
 
 // cached returns the cached list, or nil if there is none, and whether the server was asked, with or without success.
-func (s *serverLists) cached(server string, row *methodRow, requester listRequester) (last *listing, asked bool) {
+func (s *serverLists) cached(server string, row *methods.Row, requester listRequester) (last *listing, asked bool) {
 	d := s.gateway.declaredTo(server, requester)
 	s.gateway.storedDescription(server)
 	s.mu.Lock()
@@ -101,9 +102,9 @@ func (g *Gateway) declaredTo(server string, requester listRequester) interop.Dec
 
 // find returns the list that a caller sees. The caller of find holds mu.
 func (s *serverLists) find(
-	server string, row *methodRow, d interop.Declared, caller toolbox.Principal,
+	server string, row *methods.Row, d interop.Declared, caller toolbox.Principal,
 ) (listKey, *cachedListing) {
-	key := listKey{server: server, method: row.name, declared: d}
+	key := listKey{server: server, method: row.Name, declared: d}
 	k := s.entry(key)
 	if k.private {
 		key.caller, key.private = caller, true
@@ -165,7 +166,7 @@ func (l *listing) length() int {
 }
 
 // isValid reports whether the cached list is valid: its ttl is not over, or the server would have announced a change.
-func (k *cachedListing) isValid(row *methodRow, e *interop.Endpoint) bool {
+func (k *cachedListing) isValid(row *methods.Row, e *interop.Endpoint) bool {
 	l := k.last
 	if l == nil || l.endpoint != e || k.changesAtRead != k.changes {
 		return false
@@ -173,12 +174,12 @@ func (k *cachedListing) isValid(row *methodRow, e *interop.Endpoint) bool {
 	if l.ttl > 0 {
 		return time.Since(l.readAt) < l.ttl
 	}
-	return row.announced && protocol.Declares(e.Capabilities(), row.needs[0], "listChanged")
+	return row.Announced && protocol.Declares(e.Capabilities(), row.Needs[0], "listChanged")
 }
 
 // get returns the list of a server for a caller. It returns the cached list if that is valid. Otherwise it asks the
 // server and returns the new list, if it arrives in time. It returns nil if no list is known.
-func (s *serverLists) get(ctx context.Context, server string, row *methodRow, requester listRequester) *listing {
+func (s *serverLists) get(ctx context.Context, server string, row *methods.Row, requester listRequester) *listing {
 	e, err := s.gateway.attached.Fleet.Endpoint(server, requester.caller)
 	if err != nil {
 		return nil
@@ -190,7 +191,7 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, re
 			return nil
 		}
 	}
-	idle := s.gateway.attached.Fleet.Idle(server) && s.gateway.mayDeclare(server, row.needs)
+	idle := s.gateway.attached.Fleet.Idle(server) && s.gateway.mayDeclare(server, row.Needs)
 	d := s.gateway.declaredTo(server, requester)
 	for range 3 { // a list may change, or turn out to be private, while it is read
 		s.mu.Lock()
@@ -204,7 +205,7 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, re
 			key, k = s.find(server, row, d, requester.caller)
 		}
 		has := k.last != nil || k.failed > 0
-		stale := e.Phase().Usable() && protocol.Has(e.Capabilities(), row.needs) && !k.isValid(row, e)
+		stale := e.Phase().Usable() && protocol.Has(e.Capabilities(), row.Needs) && !k.isValid(row, e)
 		if !stale && (!idle || has) || time.Now().Before(k.retry) {
 			defer s.mu.Unlock()
 			return k.last
@@ -241,10 +242,10 @@ func (s *serverLists) get(ctx context.Context, server string, row *methodRow, re
 
 // awaitServer waits for a server that has not answered yet, if no list of it is known. Like the first tools/list on
 // stdio, it waits at most until the gateway is ListWait old. It reports whether it waited.
-func (s *serverLists) awaitServer(ctx context.Context, server string, row *methodRow, requester listRequester) bool {
+func (s *serverLists) awaitServer(ctx context.Context, server string, row *methods.Row, requester listRequester) bool {
 	g := s.gateway
 	left := time.Until(g.startedAt.Add(protocol.Duration(g.opts.Host.ListWait, listWait)))
-	if left <= 0 || !g.isPending(server) || !g.mayDeclare(server, row.needs) {
+	if left <= 0 || !g.isPending(server) || !g.mayDeclare(server, row.Needs) {
 		return false
 	}
 	if last, _ := s.cached(server, row, requester); last != nil {
@@ -257,7 +258,9 @@ func (s *serverLists) awaitServer(ctx context.Context, server string, row *metho
 }
 
 // startRefresh starts to read a list. The caller holds mu.
-func (s *serverLists) startRefresh(ctx context.Context, server string, row *methodRow, key listKey, k *cachedListing) {
+func (s *serverLists) startRefresh(
+	ctx context.Context, server string, row *methods.Row, key listKey, k *cachedListing,
+) {
 	k.reading = make(chan struct{})
 	s.gateway.running.Go(func() {
 		began := time.Now()
@@ -268,7 +271,7 @@ func (s *serverLists) startRefresh(ctx context.Context, server string, row *meth
 			s.gateway.recordDescription(server, maxDescribed)
 		}
 		if time.Since(began) >= listPatience { // meanwhile clients got an older list
-			s.gateway.notifyClients(server, row.needs[0])
+			s.gateway.notifyClients(server, row.Needs[0])
 		}
 	})
 }
@@ -280,7 +283,7 @@ func (s *serverLists) readMissing(server string) {
 		return
 	}
 	for _, row := range s.gateway.table {
-		if row.handler == fromAll && protocol.Has(e.Capabilities(), row.needs) {
+		if row.Handler == methods.FromAll && protocol.Has(e.Capabilities(), row.Needs) {
 			s.mu.Lock()
 			s.startCommonRefresh(server, row)
 			s.mu.Unlock()
@@ -290,8 +293,8 @@ func (s *serverLists) readMissing(server string) {
 
 // startCommonRefresh starts to read the list that all clients see, unless it is known. The ledger needs it once, even
 // if only special lists are requested. The caller holds mu.
-func (s *serverLists) startCommonRefresh(server string, row *methodRow) {
-	key := listKey{server: server, method: row.name}
+func (s *serverLists) startCommonRefresh(server string, row *methods.Row) {
+	key := listKey{server: server, method: row.Name}
 	if k := s.entry(key); k.last == nil && !k.private && k.failed == 0 && k.reading == nil {
 		s.startRefresh(s.gateway.ctx, server, row, key, k)
 	}
@@ -315,14 +318,14 @@ func (s *serverLists) awaitRefresh(ctx context.Context, asking <-chan struct{}, 
 // refresh reads a list from a server and caches it. A failure leaves the cached list in place. If ctx has a client, the
 // list is for that client among others. refresh reports whether the list changed.
 func (s *serverLists) refresh(
-	ctx context.Context, server string, row *methodRow, key listKey, k *cachedListing,
+	ctx context.Context, server string, row *methods.Row, key listKey, k *cachedListing,
 ) (fresh bool) {
 	s.mu.Lock()
 	at := k.changes
 	s.mu.Unlock()
 	l, err := s.request(ctx, server, row, key)
 	if err != nil {
-		s.gateway.logOnce(key.server, key.caller, fmt.Sprintf("%s: %v", row.name, err))
+		s.gateway.logOnce(key.server, key.caller, fmt.Sprintf("%s: %v", row.Name, err))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -358,13 +361,13 @@ func (s *serverLists) store(key listKey, k *cachedListing, l *listing) {
 }
 
 // request reads a list from a server. It returns nil if the server does not declare the capability.
-func (s *serverLists) request(ctx context.Context, server string, row *methodRow, key listKey) (*listing, error) {
+func (s *serverLists) request(ctx context.Context, server string, row *methods.Row, key listKey) (*listing, error) {
 	e, done, err := s.gateway.attached.Fleet.Use(ctx, server)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if !protocol.Has(e.Capabilities(), row.needs) {
+	if !protocol.Has(e.Capabilities(), row.Needs) {
 		return nil, nil
 	}
 	if wait := protocol.Duration(e.Server().Timeouts.List, protocol.DefaultList); wait > 0 {
@@ -389,9 +392,9 @@ func (l *listing) same(o *listing) bool {
 }
 
 // pages reads all pages of a list.
-func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *methodRow, key listKey) (*listing, error) {
+func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *methods.Row, key listKey) (*listing, error) {
 	l := &listing{endpoint: e, readAt: time.Now(), ttl: protocol.MaxTTL, caller: key.caller}
-	pages := protocol.Pages{Method: row.name, Key: row.list, MaxPages: maxListPages, MaxBytes: interop.MaxMessage}
+	pages := protocol.Pages{Method: row.Name, Key: row.List, MaxPages: maxListPages, MaxBytes: interop.MaxMessage}
 	ask := e.Do
 	if key.declared != (interop.Declared{}) || isPerPrincipal(e) { // on the connection of the client or principal
 		ask = func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
@@ -399,7 +402,7 @@ func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *metho
 		}
 	}
 	rest, err := pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
-		raw, err := ask(ctx, interop.Message{Method: row.name, Params: params, Caller: key.caller})
+		raw, err := ask(ctx, interop.Message{Method: row.Name, Params: params, Caller: key.caller})
 		l.size += len(raw)
 		return raw, err
 	}, l.add)
@@ -430,7 +433,7 @@ func (s *serverLists) invalidate(server, feature string, to toolbox.Principal) {
 		if key.server != server || to != "" && key.caller != to {
 			continue
 		}
-		if feature == "" || slices.Contains(s.gateway.table[key.method].needs, feature) {
+		if feature == "" || slices.Contains(s.gateway.table[key.method].Needs, feature) {
 			k.changes++
 			k.retry = time.Time{}
 		}

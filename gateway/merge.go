@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
@@ -21,7 +22,7 @@ const maxMerged = 64
 // mergedList is one list of a view: the rows of all its servers, in the order of the configuration. It is immutable,
 // except for fields below mu.
 type mergedList struct {
-	row       *methodRow
+	row       *methods.Row
 	parts     []part
 	requester listRequester      // a client that sees the list
 	pages     map[ownName]bool   // pages of the tools that the caller sees, see [view.pagesFor]
@@ -52,32 +53,32 @@ type part struct {
 
 // mergedFor returns the list that a caller sees. If wait is true, lists that are unknown or no longer good are read.
 // Otherwise only cached lists are used.
-func (v *view) mergedFor(ctx context.Context, row *methodRow, requester listRequester, wait bool) *mergedList {
+func (v *view) mergedFor(ctx context.Context, row *methods.Row, requester listRequester, wait bool) *mergedList {
 	return v.mergeParts(row, requester, v.parts(ctx, row, requester, wait))
 }
 
 // mergeParts returns the list of the parts that have a listing.
-func (v *view) mergeParts(row *methodRow, requester listRequester, parts []part) *mergedList {
+func (v *view) mergeParts(row *methods.Row, requester listRequester, parts []part) *mergedList {
 	var pages map[ownName]bool
-	if row.kind == byURI {
+	if row.Kind == methods.ByURI {
 		pages = v.pagesFor(requester)
 	}
 	parts = slices.DeleteFunc(parts, func(p part) bool { return p.listing == nil })
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, m := range v.lists[row.name] {
+	for _, m := range v.lists[row.Name] {
 		if m.isFor(requester) && slices.Equal(m.parts, parts) && maps.Equal(m.pages, pages) {
 			return m
 		}
 	}
 	m := v.merge(row, requester, parts, pages)
 	versions := []*mergedList{m}
-	for _, o := range v.lists[row.name] {
+	for _, o := range v.lists[row.Name] {
 		if o.private || m.private { // a list without private parts has one version
 			versions = append(versions, o)
 		}
 	}
-	v.lists[row.name] = versions[:min(len(versions), maxMerged)]
+	v.lists[row.Name] = versions[:min(len(versions), maxMerged)]
 	return m
 }
 
@@ -88,7 +89,7 @@ func (m *mergedList) isFor(requester listRequester) bool {
 }
 
 // parts returns the list of each server, in order. If wait is true, the servers are asked in parallel.
-func (v *view) parts(ctx context.Context, row *methodRow, requester listRequester, wait bool) []part {
+func (v *view) parts(ctx context.Context, row *methods.Row, requester listRequester, wait bool) []part {
 	servers := v.servers()
 	parts := make([]part, len(servers))
 	down := v.gateway.down()
@@ -107,7 +108,9 @@ func (v *view) parts(ctx context.Context, row *methodRow, requester listRequeste
 
 // cachedOwner returns the owner of a name according to the cached lists. It reports false if an earlier server may list
 // the name too but has not been asked yet. The order of replies must not decide.
-func (v *view) cachedOwner(ctx context.Context, row *methodRow, requester listRequester, name string) (ownName, bool) {
+func (v *view) cachedOwner(
+	ctx context.Context, row *methods.Row, requester listRequester, name string,
+) (ownName, bool) {
 	parts := v.parts(ctx, row, requester, false)
 	var before []string
 	first := slices.IndexFunc(parts, func(p part) bool {
@@ -121,14 +124,14 @@ func (v *view) cachedOwner(ctx context.Context, row *methodRow, requester listRe
 }
 
 // mayYetList reports whether a connected server has the list and was not asked for it.
-func (v *view) mayYetList(server string, row *methodRow, requester listRequester) bool {
+func (v *view) mayYetList(server string, row *methods.Row, requester listRequester) bool {
 	g := v.gateway
 	_, asked := g.lists.cached(server, row, requester)
-	return !asked && !g.attached.Fleet.Idle(server) && !g.isPending(server) && g.declares(server, row.needs)
+	return !asked && !g.attached.Fleet.Idle(server) && !g.isPending(server) && g.declares(server, row.Needs)
 }
 
 // merge joins the parts to one list.
-func (v *view) merge(row *methodRow, requester listRequester, parts []part, pages map[ownName]bool) *mergedList {
+func (v *view) merge(row *methods.Row, requester listRequester, parts []part, pages map[ownName]bool) *mergedList {
 	m := &mergedList{
 		row: row, requester: requester, parts: parts, pages: pages, byName: map[string]ownName{},
 		viewNames: map[ownName]string{}, private: requester.kind.rights != nil,
@@ -137,16 +140,16 @@ func (v *view) merge(row *methodRow, requester listRequester, parts []part, page
 	for _, p := range parts {
 		seen := map[string]bool{}
 		for _, raw := range p.rows {
-			id, err := protocol.OneMember(raw, row.id)
+			id, err := protocol.OneMember(raw, row.ID)
 			own, ok := wire.Unquote(id)
 			switch {
 			case err != nil || !ok || !utf8.Valid(raw):
 				v.gateway.logOnce(p.server, p.caller, fmt.Sprintf(
-					"%s: a row has no %s, or two, or is not UTF-8: it is left out", row.name, row.id))
+					"%s: a row has no %s, or two, or is not UTF-8: it is left out", row.Name, row.ID))
 				continue
 			case seen[own]:
 				v.gateway.logOnce(p.server, p.caller, fmt.Sprintf(
-					"%s: %q is there twice: the first one stands", row.name, protocol.Printable(own, 80)))
+					"%s: %q is there twice: the first one stands", row.Name, protocol.Printable(own, 80)))
 				continue
 			}
 			seen[own] = true
@@ -172,7 +175,7 @@ func (m *mergedList) add(v *view, p part, own string, raw json.RawMessage) {
 	}
 	if _, taken := m.byName[name]; taken {
 		v.gateway.logOnce(p.server, p.caller, fmt.Sprintf(
-			"%s: %q is taken: it is left out", m.row.name, protocol.Printable(name, 80)))
+			"%s: %q is taken: it is left out", m.row.Name, protocol.Printable(name, 80)))
 		return
 	}
 	owner := ownName{p.server, own}
@@ -180,7 +183,7 @@ func (m *mergedList) add(v *view, p part, own string, raw json.RawMessage) {
 	m.allNames = append(m.allNames, name)
 	if name != own {
 		m.viewNames[owner] = name
-		if m.row.kind == byURI && !protocol.IsOwned(own) {
+		if m.row.Kind == methods.ByURI && !protocol.IsOwned(own) {
 			v.urisCollide.Store(true)
 		}
 	}
@@ -188,16 +191,16 @@ func (m *mergedList) add(v *view, p part, own string, raw json.RawMessage) {
 		return
 	}
 	if name != own {
-		renamed, err := wire.Rewrite(raw, wire.Edit{Key: m.row.id, Value: wire.Quote(name)})
+		renamed, err := wire.Rewrite(raw, wire.Edit{Key: m.row.ID, Value: wire.Quote(name)})
 		if err != nil {
 			v.gateway.logOnce(p.server, p.caller, fmt.Sprintf(
-				"%s: %q is ambiguous: %v", m.row.name, protocol.Printable(own, 80), err))
+				"%s: %q is ambiguous: %v", m.row.Name, protocol.Printable(own, 80), err))
 			delete(m.byName, name)
 			return
 		}
 		raw = renamed
 	}
-	for _, path := range m.row.uris {
+	for _, path := range m.row.URIs {
 		raw = wire.EditStrings(raw, path, func(uri string) string { return v.shownURI(m.row, p.server, uri) })
 	}
 	m.rowNames, m.rows = append(m.rowNames, name), append(m.rows, raw)
@@ -205,10 +208,10 @@ func (m *mergedList) add(v *view, p part, own string, raw json.RawMessage) {
 
 // shownName returns the name of a row in the view. It returns false if the row is not in the view.
 func (v *view) shownName(m *mergedList, server, own string) (string, bool) {
-	if !v.admits(m.requester, m.row, m.pages, m.row.kind, ownName{server, own}) {
+	if !v.admits(m.requester, m.row, m.pages, m.row.Kind, ownName{server, own}) {
 		return "", false
 	}
-	if m.row.kind == byPrompt {
+	if m.row.Kind == methods.ByPrompt {
 		return v.scope.displayName(server, own), true
 	}
 	name := v.shownURI(m.row, server, own)
@@ -219,11 +222,11 @@ func (v *view) shownName(m *mergedList, server, own string) (string, bool) {
 }
 
 // shownURI returns the form that a server's URI has in the view.
-func (v *view) shownURI(row *methodRow, server, uri string) string {
+func (v *view) shownURI(row *methods.Row, server, uri string) string {
 	if v.scope.server != "" {
 		return uri
 	}
-	if protocol.IsOwned(uri) || row.name == "skills/list" || row.name == "skills/get" {
+	if protocol.IsOwned(uri) || row.Name == "skills/list" || row.Name == "skills/get" {
 		return protocol.OwnedURI(server, uri)
 	}
 	return uri
@@ -247,20 +250,20 @@ func (m *mergedList) page(
 		if left > 0 {
 			members = append(members, fmt.Sprintf(`"ttlMs":%d`, left))
 		}
-		m.list, m.renderedTTL = protocol.NewList(m.row.list, m.rowNames, slices.Clone(m.rows), members...), left
+		m.list, m.renderedTTL = protocol.NewList(m.row.List, m.rowNames, slices.Clone(m.rows), members...), left
 	}
 	l := m.list
 	m.mu.Unlock()
-	return l.Page(m.row.name, cursor, size, sealed)
+	return l.Page(m.row.Name, cursor, size, sealed)
 }
 
 // list answers a list method.
-func (v *view) list(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
+func (v *view) list(ctx context.Context, row *methods.Row, m interop.Message) (json.RawMessage, error) {
 	cursor, _ := wire.Lookup(m.Params, "cursor")
 	_ = v.gateway.attached.Wait(ctx) // until the ledger is read and the servers are known
 	requester := requesterOf(ctx)
 	all := v.mergedFor(ctx, row, requester, true)
 	v.recordListed(row, requester, all)
 	return all.page(cursor, max(v.gateway.opts.Host.Page, 0), v.hasPending(),
-		v.gateway.opts.Host.Keys.Cursors(string(m.Caller), row.name))
+		v.gateway.opts.Host.Keys.Cursors(string(m.Caller), row.Name))
 }

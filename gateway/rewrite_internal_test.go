@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 )
@@ -44,10 +45,10 @@ func FuzzTable(f *testing.F) {
 		f.Add([]byte(raw))
 	}
 	var paths [][]string
-	for _, row := range methods() {
-		paths = append(paths, row.uris...)
+	for _, row := range methods.Rows() {
+		paths = append(paths, row.URIs...)
 	}
-	paths = append(paths, appLinks()...)
+	paths = append(paths, methods.AppLinks()...)
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if !wire.Valid(raw) {
 			return
@@ -86,7 +87,7 @@ func FuzzTable(f *testing.F) {
 
 // Most results pass after a scan, which separates results that can contain a link from results that only mention one.
 func TestLinksAreSeen(t *testing.T) {
-	table := methodTable()
+	table := methods.Table()
 	for _, test := range []struct {
 		method, raw string
 		want        bool

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/approval"
+	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -235,12 +236,12 @@ func claimsOf(d *toolbox.Descriptor) (c policy.Claims) {
 }
 
 // partItem returns a prompt, a resource or a template as an item of the policy.
-func partItem(row *methodRow, kind nameKind, owner ownName) policy.Item {
+func partItem(row *methods.Row, kind methods.NameKind, owner ownName) policy.Item {
 	it := policy.Item{Kind: policy.Resource, Server: owner.server, Name: owner.own}
 	switch {
-	case kind == byPrompt:
+	case kind == methods.ByPrompt:
 		it.Kind = policy.Prompt
-	case row != nil && row.id == "uriTemplate":
+	case row != nil && row.ID == "uriTemplate":
 		it.Template = true
 	}
 	return it

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
@@ -58,33 +59,33 @@ func (v *view) send(ctx context.Context, server string, m interop.Message) (json
 }
 
 // route passes a request to the server that its params name.
-func (v *view) route(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
+func (v *view) route(ctx context.Context, row *methods.Row, m interop.Message) (json.RawMessage, error) {
 	if server := v.scope.server; server != "" {
 		return v.request(ctx, server, m)
 	}
-	switch row.kind {
-	case byPrompt:
+	switch row.Kind {
+	case methods.ByPrompt:
 		return v.getPrompt(ctx, row, m)
-	case byURI:
+	case methods.ByURI:
 		return v.requestURI(ctx, row, m)
-	case byRef:
+	case methods.ByRef:
 		return v.complete(ctx, m)
-	case byTask:
+	case methods.ByTask:
 		origin, _, err := v.gateway.taskOwner(ctx, m)
-		if err == nil && !v.scope.mayContain(origin.server, byTool) {
-			err = invalidParams(m, "the server that has this task is not in this view")
+		if err == nil && !v.scope.mayContain(origin.server, methods.ByTool) {
+			err = methods.InvalidParams(m, "the server that has this task is not in this view")
 		}
 		if err != nil {
 			return nil, err
 		}
 		return v.request(ctx, origin.server, m)
 	}
-	return nil, methodNotFound(m)
+	return nil, methods.NotFound(m)
 }
 
 // getPrompt sends the request to the owner of the prompt.
-func (v *view) getPrompt(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
-	name, err := requiredString(m, m.Params, "name")
+func (v *view) getPrompt(ctx context.Context, row *methods.Row, m interop.Message) (json.RawMessage, error) {
+	name, err := methods.String(m, m.Params, "name")
 	if err != nil {
 		return nil, err
 	}
@@ -111,13 +112,13 @@ func (v *view) lookup(ctx context.Context, list string, requester listRequester,
 // requestOwner sends a request to the owner under the owner's own name. The client used the name requested.
 // requestOwner rewrites the URIs in the result to the form of the view.
 func (v *view) requestOwner(
-	ctx context.Context, row *methodRow, owner ownName, requested string, m interop.Message, edit wire.Edit,
+	ctx context.Context, row *methods.Row, owner ownName, requested string, m interop.Message, edit wire.Edit,
 ) (json.RawMessage, error) {
 	var err error
 	if owner.own != requested {
 		m.Params, err = wire.Rewrite(m.Params, edit)
 		if err != nil {
-			return nil, invalidParams(m, "%v", err)
+			return nil, methods.InvalidParams(m, "%v", err)
 		}
 	}
 	raw, err := v.request(ctx, owner.server, m)
@@ -129,15 +130,15 @@ func (v *view) requestOwner(
 
 // rewriteURIs rewrites the URIs in a server's result to the form of the view.
 func (v *view) rewriteURIs(
-	row *methodRow, owner ownName, requested string, requester listRequester, raw json.RawMessage,
+	row *methods.Row, owner ownName, requested string, requester listRequester, raw json.RawMessage,
 ) json.RawMessage {
-	if v.scope.server != "" || len(row.uris) == 0 || owner.own == requested && !v.mayLink(row, raw) {
+	if v.scope.server != "" || len(row.URIs) == 0 || owner.own == requested && !v.mayLink(row, raw) {
 		return raw
 	}
 	names := v.mergedFor(context.Background(), v.gateway.table["resources/list"], requester, false).viewNames
-	for _, path := range row.uris {
+	for _, path := range row.URIs {
 		raw = wire.EditStrings(raw, path, func(uri string) string {
-			if row.kind == byURI && uri == owner.own {
+			if row.Kind == methods.ByURI && uri == owner.own {
 				return requested
 			}
 			if name, ok := names[ownName{owner.server, uri}]; ok {
@@ -151,20 +152,20 @@ func (v *view) rewriteURIs(
 
 // mayLink reports whether a result may contain URIs that are different in the view. It scans the bytes for the marks of
 // links: such content has the type "resource" or "resource_link".
-func (v *view) mayLink(row *methodRow, raw json.RawMessage) bool {
-	if slices.Contains(row.uris[len(row.uris)-1], "resource") && !wire.Begins(raw, "resource") {
+func (v *view) mayLink(row *methods.Row, raw json.RawMessage) bool {
+	if slices.Contains(row.URIs[len(row.URIs)-1], "resource") && !wire.Begins(raw, "resource") {
 		return false
 	}
 	return v.urisCollide.Load() || wire.Begins(raw, "ui:", "skill:", "indus:")
 }
 
 // requestURI sends the request to the owner of a URI.
-func (v *view) requestURI(ctx context.Context, row *methodRow, m interop.Message) (json.RawMessage, error) {
-	uri, err := requiredString(m, m.Params, "uri")
+func (v *view) requestURI(ctx context.Context, row *methods.Row, m interop.Message) (json.RawMessage, error) {
+	uri, err := methods.String(m, m.Params, "uri")
 	if err != nil {
 		return nil, err
 	}
-	candidates := v.ownersOf(ctx, row.needs, requesterOf(ctx), uri)
+	candidates := v.ownersOf(ctx, row.Needs, requesterOf(ctx), uri)
 	ask := func(ctx context.Context, owner ownName) (json.RawMessage, error) {
 		return v.requestOwner(ctx, row, owner, uri, m, wire.Edit{Key: "uri", Value: wire.Quote(owner.own)})
 	}
@@ -269,11 +270,11 @@ func (v *view) ownersOf(ctx context.Context, needs []string, requester listReque
 	}
 	if server, own, ok := protocol.SplitURI(uri, v.isServer); ok {
 		owner := ownName{server, own}
-		if v.admits(requester, nil, v.pagesFor(requester), byURI, owner) {
+		if v.admits(requester, nil, v.pagesFor(requester), methods.ByURI, owner) {
 			return []ownName{owner}
 		}
 		_, ok = templates().match(own, server)
-		if ok && !escapesDirectory(own) && requester.kind.rights.lists(partItem(nil, byURI, owner)) {
+		if ok && !escapesDirectory(own) && requester.kind.rights.lists(partItem(nil, methods.ByURI, owner)) {
 			return []ownName{owner}
 		}
 		return nil
@@ -285,7 +286,7 @@ func (v *view) ownersOf(ctx context.Context, needs []string, requester listReque
 		return []ownName{owner}
 	}
 	if owner, ok := templates().match(uri, ""); ok && (!v.isPartial() || !escapesDirectory(uri)) {
-		if owner.own = uri; requester.kind.rights.lists(partItem(nil, byURI, owner)) {
+		if owner.own = uri; requester.kind.rights.lists(partItem(nil, methods.ByURI, owner)) {
 			return []ownName{owner}
 		}
 	}
@@ -297,7 +298,7 @@ func (v *view) ownersOf(ctx context.Context, needs []string, requester listReque
 		if !v.gateway.declares(server, needs) || v.gateway.attached.Fleet.Idle(server) {
 			continue
 		}
-		if v.admits(requester, nil, nil, byURI, ownName{server, uri}) {
+		if v.admits(requester, nil, nil, methods.ByURI, ownName{server, uri}) {
 			all = append(all, ownName{server, uri})
 		}
 	}
@@ -363,7 +364,7 @@ func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage
 	switch {
 	case !found:
 		_ = v.unlistedURI(ctx, m, name)
-		return nil, invalidParams(m, "nothing named %q is available", protocol.Printable(name, 80))
+		return nil, methods.InvalidParams(m, "nothing named %q is available", protocol.Printable(name, 80))
 	case !v.gateway.declares(owner.server, []string{"completions"}): // another server declares it
 		return json.RawMessage(`{"completion":{"values":[]}}`), nil
 	}
@@ -373,7 +374,7 @@ func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage
 			m.Params, err = wire.Rewrite(m.Params, wire.Edit{Key: "ref", Value: ref.raw})
 		}
 		if err != nil {
-			return nil, invalidParams(m, "%v", err)
+			return nil, methods.InvalidParams(m, "%v", err)
 		}
 	}
 	return v.request(ctx, owner.server, m)

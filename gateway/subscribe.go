@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
@@ -43,7 +44,7 @@ func (v *view) subscribe(
 	own := rightsIn(ctx)
 	var subscribing sync.WaitGroup
 	for i, owner := range owners {
-		it := item{Item: partItem(nil, byURI, owner), action: policy.Subscribe}
+		it := item{Item: partItem(nil, methods.ByURI, owner), action: policy.Subscribe}
 		if _, err := v.gateway.admit(ctx, &it); err != nil { // as if it were not there, unless a limit refuses it
 			if refused := refusalIn(err); refused != nil && refused.retry > 0 {
 				_, failed = refused.answer(m, nil)
@@ -53,7 +54,7 @@ func (v *view) subscribe(
 		subscribing.Go(func() {
 			stop, err := v.gateway.attached.Fleet.Subscribe(ctx, owner.server, owner.own, m.Caller, func(n interop.Message) {
 				permitted := func(uri string) bool {
-					return own.permits(policy.Subscribe, partItem(nil, byURI, ownName{owner.server, uri}))
+					return own.permits(policy.Subscribe, partItem(nil, methods.ByURI, ownName{owner.server, uri}))
 				}
 				if !permitted(owner.own) {
 					return // the policy changed
@@ -112,7 +113,7 @@ func (v *view) unsubscribe(ctx context.Context, m interop.Message, uri string) e
 		return v.gateway.declares(owner.server, []string{"resources", "subscribe"})
 	}
 	if len(owners) == 1 { // more of them are not asked
-		it := item{Item: partItem(nil, byURI, owners[0]), action: policy.Subscribe, continues: true}
+		it := item{Item: partItem(nil, methods.ByURI, owners[0]), action: policy.Subscribe, continues: true}
 		if _, err := v.gateway.admit(ctx, &it); err != nil {
 			return v.unknownURI(m, uri)
 		}
@@ -121,13 +122,13 @@ func (v *view) unsubscribe(ctx context.Context, m interop.Message, uri string) e
 	case len(owners) == 0:
 		return v.unknownURI(m, uri)
 	case !slices.ContainsFunc(owners, subscribes):
-		return methodNotFound(m)
+		return methods.NotFound(m)
 	case len(owners) > 1: // no server lists it
 		return v.unknownURI(m, uri)
 	}
 	params, err := wire.Rewrite(m.Params, wire.Edit{Key: "uri", Value: wire.Quote(owners[0].own)})
 	if err != nil {
-		return invalidParams(m, "%v", err)
+		return methods.InvalidParams(m, "%v", err)
 	}
 	m.Params = params
 	return v.gateway.attached.Fleet.Unsubscribe(interop.WithClient(ctx, m.Client), owners[0].server, owners[0].own, m)
@@ -144,7 +145,7 @@ func (v *view) rewriteUpdate(
 	return wire.EditStrings(params, []string{"uri"}, func(uri string) string {
 		switch {
 		case uri == owner.own, (v.isPartial() || requester.kind.rights != nil) &&
-			!v.admits(requester, nil, v.pagesFor(requester), byURI, ownName{owner.server, uri}):
+			!v.admits(requester, nil, v.pagesFor(requester), methods.ByURI, ownName{owner.server, uri}):
 			return requested
 		case requested != owner.own:
 			return protocol.OwnedURI(owner.server, uri)

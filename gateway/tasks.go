@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/wire"
@@ -41,13 +42,13 @@ const taskMark = "\x01"
 
 // taskOwner returns the server that has the task of a request, and the server's own id of the task.
 func (g *Gateway) taskOwner(ctx context.Context, m interop.Message) (origin serverOrigin, own ownTask, err error) {
-	id, err := requiredString(m, m.Params, "taskId")
+	id, err := methods.String(m, m.Params, "taskId")
 	if err != nil {
 		return serverOrigin{}, ownTask{}, err
 	}
 	origin, own, err = g.openTask(ctx, m.Caller, id)
 	if err != nil {
-		return serverOrigin{}, ownTask{}, invalidParams(m, "no task has this taskId: %v", err)
+		return serverOrigin{}, ownTask{}, methods.InvalidParams(m, "no task has this taskId: %v", err)
 	}
 	return origin, own, nil
 }
@@ -77,7 +78,7 @@ func (g *Gateway) forwardTask(
 	}
 	owner, own, err := g.taskOwner(ctx, m)
 	if err == nil && owner != origin {
-		err = invalidParams(m, "no task of this server has this taskId")
+		err = methods.InvalidParams(m, "no task of this server has this taskId")
 	}
 	if err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func (g *Gateway) forwardTask(
 	id = bytes.Clone(id)
 	m.Params, err = wire.Rewrite(m.Params, wire.Edit{Key: "taskId", Value: wire.Quote(own.id)})
 	if err != nil {
-		return nil, invalidParams(m, "%v", err)
+		return nil, methods.InvalidParams(m, "%v", err)
 	}
 	result, err := next(ctx, m)
 	if err != nil {

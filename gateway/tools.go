@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
@@ -133,9 +134,11 @@ func (t *shownTools) selectTools(s *toolbox.Snapshot) *toolNames {
 		n.visible.Held = slices.DeleteFunc(slices.Clone(s.Held), func(name string) bool { return !t.mayOwn(name) })
 	}
 	for _, d := range s.Down {
-		if t.scope.mayContain(d.Server, byTool) {
+		if t.scope.mayContain(d.Server, methods.ByTool) {
 			owns := d.Owns
-			d.Owns = func(name string) bool { return t.scope.admits(d.Server, byTool, name) && owns(t.qualified(name)) }
+			d.Owns = func(name string) bool {
+				return t.scope.admits(d.Server, methods.ByTool, name) && owns(t.qualified(name))
+			}
 			n.visible.Down = append(n.visible.Down, d)
 		}
 	}
@@ -153,13 +156,13 @@ func (t *shownTools) permitted(s *toolbox.Snapshot) []bool {
 	return t.rights.list(items...)
 }
 
-func (t *shownTools) excludes(server string) bool { return !t.scope.mayContain(server, byTool) }
+func (t *shownTools) excludes(server string) bool { return !t.scope.mayContain(server, methods.ByTool) }
 
 // viewName returns the name of a tool in the view, which a rule may have changed. False means that the view lacks the
 // tool.
 func (t *shownTools) viewName(d *toolbox.Descriptor) (string, bool) {
 	if t.scope.server == "" {
-		return d.Name, t.scope.admits(d.Server, byTool, d.Name)
+		return d.Name, t.scope.admits(d.Server, methods.ByTool, d.Name)
 	}
 	name := d.Tool
 	if e, err := t.gateway.attached.Fleet.Endpoint(d.Server, ""); err == nil {
@@ -167,7 +170,7 @@ func (t *shownTools) viewName(d *toolbox.Descriptor) (string, bool) {
 			name = renamed
 		}
 	}
-	return name, t.scope.admits(d.Server, byTool, name)
+	return name, t.scope.admits(d.Server, methods.ByTool, name)
 }
 
 // qualified returns the qualified name of the tool that the view shows as name.
@@ -185,7 +188,7 @@ func (t *shownTools) withPageLinks(d *toolbox.Descriptor, pages map[ownName]bool
 		return nil
 	}
 	row := d.Wire.JSON
-	for _, path := range appLinks() {
+	for _, path := range methods.AppLinks() {
 		row = wire.EditStrings(row, path, func(uri string) string {
 			if !protocol.IsOwned(uri) {
 				return uri
@@ -293,7 +296,7 @@ func (t *shownTools) mayOwn(qualified string) bool {
 	for _, s := range t.gateway.attached.Fleet.Servers() {
 		switch {
 		case !s.MayOwn(qualified):
-		case !t.scope.admits(s.ID, byTool, qualified):
+		case !t.scope.admits(s.ID, methods.ByTool, qualified):
 			return false
 		default:
 			owned = true

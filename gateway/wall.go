@@ -5,17 +5,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
 
 // A view is a wall: no method reaches a part of a server that the view does not name. [scope.admits] decides this for
-// tools, prompts and URIs. Every row of the table names one of these kinds (methods.go). A row without one is denied.
+// tools, prompts and URIs. Every row of the table names one of these kinds. A row without one is denied.
 
 // admits reports whether a part of a server is in the view. Tools and prompts are matched by their qualified names.
 // Resources, templates and skills are matched by the server's own URI.
-func (s *scope) admits(server string, kind nameKind, name string) bool {
+func (s *scope) admits(server string, kind methods.NameKind, name string) bool {
 	if !s.selects(server) {
 		return false
 	}
@@ -23,7 +24,7 @@ func (s *scope) admits(server string, kind nameKind, name string) bool {
 	if whole {
 		return true
 	}
-	if kind == byURI {
+	if kind == methods.ByURI {
 		if escapesDirectory(name) {
 			return false
 		}
@@ -38,22 +39,22 @@ func (s *scope) selects(server string) bool {
 }
 
 // patterns returns the patterns for one kind of parts. whole reports whether the view has its servers completely.
-func (s *scope) patterns(kind nameKind) (of []string, whole bool) {
+func (s *scope) patterns(kind methods.NameKind) (of []string, whole bool) {
 	switch {
 	case s.Tools == nil && s.Prompts == nil && s.Resources == nil:
 		return nil, true
-	case kind == byTool, kind == byPrompt && s.Prompts == nil:
+	case kind == methods.ByTool, kind == methods.ByPrompt && s.Prompts == nil:
 		return s.Tools, false
-	case kind == byPrompt:
+	case kind == methods.ByPrompt:
 		return s.Prompts, false
-	case kind == byURI:
+	case kind == methods.ByURI:
 		return s.Resources, false
 	}
 	return nil, false
 }
 
 // mayContain reports whether the view can contain a part of that kind from a server, whatever the server lists.
-func (s *scope) mayContain(server string, kind nameKind) bool {
+func (s *scope) mayContain(server string, kind methods.NameKind) bool {
 	patterns, whole := s.patterns(kind)
 	return s.selects(server) && (whole || slices.ContainsFunc(patterns, func(p string) bool {
 		return slices.ContainsFunc(interop.Server{ID: server}.Prefixes(), func(q string) bool { return canBegin(p, q) })
@@ -62,7 +63,8 @@ func (s *scope) mayContain(server string, kind nameKind) bool {
 
 // mayContainAny reports whether the view can contain any part of a server.
 func (s *scope) mayContainAny(server string) bool {
-	return s.mayContain(server, byTool) || s.mayContain(server, byPrompt) || s.mayContain(server, byURI)
+	return s.mayContain(server, methods.ByTool) || s.mayContain(server, methods.ByPrompt) ||
+		s.mayContain(server, methods.ByURI)
 }
 
 // canBegin reports whether a pattern matches some name that begins with beginning.
@@ -99,13 +101,13 @@ func escapesDirectory(uri string) bool {
 // admits reports whether a caller sees a prompt, or a resource or template, of a server: the part is in the view, or in
 // pages, the pages of the caller's tools, and the policy permits its use.
 func (v *view) admits(
-	requester listRequester, row *methodRow, pages map[ownName]bool, kind nameKind, owner ownName,
+	requester listRequester, row *methods.Row, pages map[ownName]bool, kind methods.NameKind, owner ownName,
 ) bool {
 	name := owner.own
-	if kind != byURI {
+	if kind != methods.ByURI {
 		name = v.scope.displayName(owner.server, owner.own)
 	}
-	return (v.scope.admits(owner.server, kind, name) || kind == byURI && pages[owner]) &&
+	return (v.scope.admits(owner.server, kind, name) || kind == methods.ByURI && pages[owner]) &&
 		requester.kind.rights.lists(partItem(row, kind, owner))
 }
 
@@ -119,7 +121,7 @@ func (v *view) pagesFor(requester listRequester) map[ownName]bool {
 
 // isPartial reports whether the view has parts of servers instead of complete servers.
 func (v *view) isPartial() bool {
-	_, whole := v.scope.patterns(byTool)
+	_, whole := v.scope.patterns(methods.ByTool)
 	return !whole
 }
 

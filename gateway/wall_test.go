@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop"
@@ -221,7 +222,7 @@ func TestWalls(t *testing.T) {
 			t.Parallel()
 			for era, ask := range map[interop.Era]viewAsker{interop.Modern: modernAsker(t, g.Handler(), path), interop.Legacy: legacyAsker(t, g.Handler(), path)} {
 				w := wall{T: t, ask: ask, era: era, single: name[0] == '/', exposed: v.Expose != nil, want: v.want, all: everything, tasks: tasks}
-				for _, method := range append(gateway.Methods(), "server/discover", "initialize", "resources/subscribe", "resources/unsubscribe") {
+				for _, method := range append(slices.Collect(maps.Keys(methods.Table())), "server/discover", "initialize", "resources/subscribe", "resources/unsubscribe") {
 					probe := wallProbes[method]
 					if probe == nil {
 						t.Errorf("%s has no probe here: write one", method)
