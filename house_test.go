@@ -54,7 +54,7 @@ var roomBudget = map[string]int{
 	"cmd":       33270,
 	"examples":  300,
 	"gateway":   7510,
-	"host":      7500,
+	"host":      7540,
 	"identity":  1850,
 	"internal":  13300,
 	"interop":   12360,

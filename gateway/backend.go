@@ -39,7 +39,7 @@ func (v *view) serve(
 	ctx context.Context, m interop.Message, back interop.Peer, next requestHandler,
 ) (json.RawMessage, error) {
 	ctx = v.begin(ctx, m)
-	if isNote(m.Method) || m.Method == protocol.MethodDiscover {
+	if protocol.IsNote(m.Method) || m.Method == protocol.MethodDiscover {
 		return v.relay(ctx, m, back, next)
 	}
 	x := exchangeOf(ctx)
@@ -57,7 +57,7 @@ func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer)
 	switch {
 	case m.Method == protocol.MethodDiscover:
 		return v.discover(ctx, m), nil
-	case isNote(m.Method):
+	case protocol.IsNote(m.Method):
 		v.forwardNotification(ctx, m)
 		return nil, nil
 	case v.transparent && row != nil && !v.restricts(ctx, row):

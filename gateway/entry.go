@@ -315,7 +315,7 @@ func (g *Gateway) traceUpstream(server string) func(next interop.Peer) interop.P
 	transparent := server == g.opts.Transparent
 	return func(next interop.Peer) interop.Peer {
 		return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-			if isNote(m.Method) {
+			if protocol.IsNote(m.Method) {
 				return next(ctx, m)
 			}
 			o := &telemetry.Operation{Method: m.Method, Server: server}

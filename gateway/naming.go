@@ -36,7 +36,7 @@ func namingPeer(next interop.Peer) interop.Peer {
 		if m.Method == protocol.NoteElicited {
 			m.Params = nameElicitation(m.Server, m.Params)
 		}
-		if !isNote(m.Method) {
+		if !protocol.IsNote(m.Method) {
 			params, err := nameServer(m.Server, m.Method, m.Params)
 			if err != nil {
 				return nil, &interop.RPCError{Code: interop.CodeInvalidParams, Message: err.Error()}

@@ -271,7 +271,7 @@ func (r *rights) mayAsk(server string) error {
 // askPeer refuses the questions of servers that may not ask the client.
 func (r *rights) askPeer(next interop.Peer) interop.Peer {
 	return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-		if m.Server != "" && !isNote(m.Method) {
+		if m.Server != "" && !protocol.IsNote(m.Method) {
 			if err := r.mayAsk(m.Server); err != nil {
 				return nil, err
 			}

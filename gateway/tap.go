@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop"
 )
 
@@ -32,7 +33,7 @@ type Tapped struct {
 
 // tap shows a message. The function that it returns shows the reply.
 func (g *Gateway) tap(t Tapped) (answered func(json.RawMessage, error)) {
-	if !isNote(t.Message.Method) {
+	if !protocol.IsNote(t.Message.Method) {
 		t.Exchange = g.exchanges.Add(1)
 	}
 	g.opts.Tap(t)
@@ -74,7 +75,7 @@ func (v tappedView) tapPeer(shown Tapped, sent bool, next interop.Peer) interop.
 		shown.Sent, shown.Message = sent, m
 		answered := v.gateway.tap(shown)
 		result, err := next(ctx, m)
-		if !isNote(m.Method) {
+		if !protocol.IsNote(m.Method) {
 			answered(result, err)
 		}
 		return result, err

@@ -142,6 +142,3 @@ func (v *view) servers() []string {
 	}
 	return ids
 }
-
-// isNote reports whether a method is a notification.
-func isNote(method string) bool { return strings.HasPrefix(method, "notifications/") }

@@ -96,7 +96,7 @@ func declaredCapabilities(caps json.RawMessage) json.RawMessage {
 
 // sendOutside implements [interop.Client].Always for a session.
 func (s *frontSession) sendOutside(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-	if !isNote(m.Method) {
+	if !protocol.IsNote(m.Method) {
 		return s.ask(ctx, nil, m)
 	}
 	if !s.accepts(m) {
@@ -153,7 +153,7 @@ func (r *frontRequest) accepts(m interop.Message) bool {
 // withClientToken returns the params of a progress notification with the request's own token, whatever token the server
 // used. It returns nil if the client gave no token.
 func (r *frontRequest) withClientToken(params json.RawMessage) json.RawMessage {
-	token := progressToken(r.meta)
+	token := protocol.ProgressToken(r.meta)
 	if token == nil {
 		return nil
 	}

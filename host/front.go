@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/host/internal/count"
+	"github.com/indusagi/indus/host/internal/parked"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
@@ -31,9 +33,9 @@ type front struct {
 	exact              bool   // send results and tools unchanged
 	scope              string // cacheScope of cacheable results: "public" if all callers see the same
 	lists              adaptedCache
-	subscriptionCounts tally[toolbox.Principal] // subscriptions to resources
-	exchanges          *exchanges
-	requests           group // requests, without subscriptions
+	subscriptionCounts count.Tally[toolbox.Principal] // subscriptions to resources
+	exchanges          *parked.Exchanges
+	requests           count.Group // requests, without subscriptions
 	sessionEnded       func(version, transport string, lasted time.Duration)
 
 	mu             sync.Mutex
@@ -44,11 +46,11 @@ type front struct {
 	stop           func() // ends Backend.Watch
 }
 
-func newFront(b Backend, o *Options, p *parking) *front {
+func newFront(b Backend, o *Options, p *parked.Pool) *front {
 	f := &front{
 		backend: b, log: o.Logger, info: protocol.EncodeInfo(o.Info), instructions: o.Instructions,
 		scope: "public", exact: o.Exact,
-		exchanges: newExchanges(p), sessionEnded: o.SessionEnded,
+		exchanges: parked.New(p, errHostClosed), sessionEnded: o.SessionEnded,
 		listeners: map[*noteQueue]func(string) bool{}, pendingChanges: map[string]*time.Timer{},
 	}
 	if o.Authenticate != nil {
@@ -116,10 +118,10 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 		return frontError(http.StatusBadRequest, interop.CodeInvalidParams, "params must be an object")
 	}
 	if r.method != protocol.MethodPing && r.method != protocol.MethodListen && !r.isEntered {
-		if !f.requests.enter() {
+		if !f.requests.Enter() {
 			return frontError(http.StatusServiceUnavailable, interop.CodeInternal, "%s: %v", r.method, errDraining)
 		}
-		defer f.requests.leave()
+		defer f.requests.Leave()
 	}
 	if r.era == interop.Legacy && r.session != nil {
 		r.session.startAnswering(r)
@@ -172,7 +174,7 @@ func (f *front) callBackend(
 	defer f.recoverPanic(r, method, &err)
 	m := r.message(method, params)
 	if r.era == interop.Modern && protocol.MayRequireInput(method) {
-		return f.exchanges.handle(ctx, m, r.client.Back, f.backend.Handle)
+		return f.exchanges.Handle(ctx, m, r.client.Back, f.backend.Handle)
 	}
 	return f.backend.Handle(ctx, m, r.client.Back)
 }
@@ -243,8 +245,8 @@ func (e hostError) Error() string { return string(e) }
 // drain refuses new requests, and ends open questions to clients. The channel that it returns is closed when no request
 // is being answered.
 func (f *front) drain() <-chan struct{} {
-	idle := f.requests.close()
-	f.exchanges.drain()
+	idle := f.requests.Close()
+	f.exchanges.Drain()
 	return idle
 }
 
@@ -262,7 +264,7 @@ func faultText(fault *interop.Fault) string {
 
 // back receives the messages of a backend that belong to a request, while the backend handles it.
 func (r *frontRequest) back(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-	switch note := isNote(m.Method); {
+	switch note := protocol.IsNote(m.Method); {
 	case !note && r.era == interop.Legacy:
 		return r.session.ask(ctx, r, m)
 	case !note: // a modern client answers questions with its next request (SEP-2322)
@@ -277,18 +279,6 @@ func (r *frontRequest) back(ctx context.Context, m interop.Message) (json.RawMes
 		}
 	}
 	return nil, r.send(nil, m.Method, m.Params)
-}
-
-// isNote reports whether a method belongs to a notification.
-func isNote(method string) bool { return strings.HasPrefix(method, "notifications/") }
-
-// metaOf returns the _meta of a request, or nil if it has none.
-func metaOf(params json.RawMessage) json.RawMessage {
-	meta, _ := wire.Lookup(params, "_meta")
-	if len(meta) == 0 || meta[0] != '{' {
-		return nil
-	}
-	return meta
 }
 
 // errorJSON returns the error of a response.

@@ -10,6 +10,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/indusagi/indus/host/internal/count"
+	"github.com/indusagi/indus/host/internal/parked"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sdkwire"
 	"github.com/indusagi/indus/internal/sealed"
@@ -152,12 +154,12 @@ type Host struct {
 	front    *front
 	opts     Options
 	sessions *hostSessions
-	parking  *parking
+	parking  *parked.Pool
 	ctx      context.Context // ends with the host, with the cause errHostClosed
 	cancel   context.CancelCauseFunc
 
-	inFlight *tally[client] // requests over HTTP to this host and the hosts beside it
-	serving  group          // requests and connections that Close waits for
+	inFlight *count.Tally[client] // requests over HTTP to this host and the hosts beside it
+	serving  count.Group          // requests and connections that Close waits for
 }
 
 // The causes with which the host itself refuses or ends a call.
@@ -197,7 +199,10 @@ func NewFront(b Backend, opts *Options) *Host {
 	if b := o.Beside; b != nil {
 		h.inFlight, h.sessions, h.parking = b.inFlight, b.sessions, b.parking
 	} else {
-		h.inFlight, h.sessions, h.parking = &tally[client]{}, newHostSessions(o), newParking(o)
+		h.inFlight, h.sessions = &count.Tally[client]{}, newHostSessions(o)
+		h.parking = parked.NewPool(parked.Options{
+			Keys: o.Keys, MaxTotal: o.MaxParked, MaxPerCaller: o.MaxClientParked, Wait: o.ParkedWait,
+		})
 	}
 	h.ctx, h.cancel = context.WithCancelCause(context.Background())
 	h.front = newFront(b, o, h.parking)
@@ -253,7 +258,7 @@ func (h *Host) Drain(ctx context.Context) error {
 // Later requests are refused. It may be called twice. It does not wait for a reader that cannot be interrupted, such as
 // the stdin of a terminal.
 func (h *Host) Close() {
-	idle := h.serving.close()
+	idle := h.serving.Close()
 	h.cancel(errHostClosed)
 	h.sessions.close(h, errHostClosed)
 	<-idle
@@ -265,16 +270,16 @@ func (h *Host) Close() {
 // subscriptions/listen over HTTP.
 func (h *Host) Counts() (sessions, parked, streams int) {
 	sessions, streams = h.sessions.counted()
-	return sessions, h.parking.count(), streams
+	return sessions, h.parking.Count(), streams
 }
 
 // enter counts a request that Close must wait for and that its client has in flight.
 func (h *Host) enter(c client) error {
-	if !h.serving.enter() {
+	if !h.serving.Enter() {
 		return errDraining
 	}
-	if c != (client{}) && !h.inFlight.add(c, 1, h.opts.MaxInFlight, math.MaxInt) {
-		h.serving.leave()
+	if c != (client{}) && !h.inFlight.Add(c, 1, h.opts.MaxInFlight, math.MaxInt) {
+		h.serving.Leave()
 		return errBusy
 	}
 	return nil
@@ -282,7 +287,7 @@ func (h *Host) enter(c client) error {
 
 func (h *Host) leave(c client) {
 	if c != (client{}) {
-		h.inFlight.remove(c, 1)
+		h.inFlight.Remove(c, 1)
 	}
-	h.serving.leave()
+	h.serving.Leave()
 }

@@ -242,7 +242,7 @@ func (h *Host) serveStream(w http.ResponseWriter, r *http.Request, s *hostSessio
 
 // leaves reports whether the sessions of this replica accept no more requests. Then a client gets 404, after which it
 // begins a session at another replica and knows that nothing ran.
-func (h *Host) leaves() bool { return h.opts.Replica != nil && h.front.requests.isClosed() }
+func (h *Host) leaves() bool { return h.opts.Replica != nil && h.front.requests.IsClosed() }
 
 // newRequest returns the request of a message. s is the session that it belongs to, or nil.
 func (h *Host) newRequest(r *http.Request, m *postedMessage, s *hostSession, send sender) *frontRequest {
@@ -334,10 +334,10 @@ func (h *Host) postLegacy(w http.ResponseWriter, r *http.Request, m *postedMessa
 	defer h.sessions.release(s)
 	isEntered := !opens && m.Kind() == wire.Request && h.opts.Replica != nil
 	if isEntered { // Drain waits for the request, or it does not run and the client begins a new session
-		if !h.front.requests.enter() {
+		if !h.front.requests.Enter() {
 			return refuse(http.StatusNotFound, errNoSession)
 		}
-		defer h.front.requests.leave()
+		defer h.front.requests.Leave()
 	}
 	if m.Kind() != wire.Request {
 		s.handleMessage(r.Context(), m)

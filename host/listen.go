@@ -219,7 +219,7 @@ func (f *front) close() {
 		timer.Stop()
 	}
 	f.mu.Unlock()
-	f.exchanges.close()
+	f.exchanges.Close()
 	if stop != nil {
 		stop()
 	}
@@ -311,7 +311,7 @@ func withSubscriptionID(params, id json.RawMessage) json.RawMessage {
 	if len(params) == 0 || params[0] != '{' {
 		params = json.RawMessage(`{}`)
 	}
-	meta := metaOf(params)
+	meta := protocol.MetaOf(params)
 	if meta == nil {
 		meta = json.RawMessage(`{}`)
 	}

@@ -78,7 +78,7 @@ func (h *Host) receive(w http.ResponseWriter, r *http.Request, from client) (*po
 		e := badFrameError(bad)
 		return nil, refuseMessage(bad.ID, frontAnswer{err: e, status: http.StatusBadRequest})
 	}
-	m.method, m.meta = m.MethodName(), metaOf(m.Params)
+	m.method, m.meta = m.MethodName(), protocol.MetaOf(m.Params)
 	m.version, m.modern = protocol.LookupString(m.meta, protocol.MetaVersion)
 	// A handshake is legacy whatever its headers are, because the revision is not agreed on yet.
 	m.modern = m.modern || modernVersion(r.Header) && m.method != protocol.MethodInitialize

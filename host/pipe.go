@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/host/internal/count"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sdkwire"
 	"github.com/indusagi/indus/internal/wire"
@@ -50,7 +51,7 @@ type hostPipe struct {
 	quit    context.Context // its end ends the subscriptions
 	stop    context.CancelCauseFunc
 
-	running group
+	running count.Group
 }
 
 // servePipe serves a client. transport is its name for [Options].SessionEnded.
@@ -72,7 +73,7 @@ func (h *Host) servePipe(ctx context.Context, w hostWire, transport string, list
 	p.quit, p.stop = context.WithCancelCause(p.ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- p.readAll() }()
-	p.running.run(p.sendNotes)
+	p.running.Run(p.sendNotes)
 	var err error
 	select {
 	case err = <-ended:
@@ -113,7 +114,7 @@ func waitBriefly[T any](done <-chan T) {
 // halt ends the subscriptions. Calls continue, but no new task is started.
 func (p *hostPipe) halt() (idle <-chan struct{}) {
 	defer p.stop(errHostClosed)
-	return p.running.close()
+	return p.running.Close()
 }
 
 // readAll serves messages until the stream ends.
@@ -148,7 +149,7 @@ func (p *hostPipe) run(slots chan struct{}, f func()) {
 	case <-p.quit.Done():
 		return
 	}
-	if !p.running.run(func() { defer func() { <-slots }(); f() }) {
+	if !p.running.Run(func() { defer func() { <-slots }(); f() }) {
 		<-slots
 	}
 }
@@ -175,7 +176,7 @@ func (p *hostPipe) dispatch(env *wire.Envelope) {
 func (p *hostPipe) request(env *wire.Envelope, method string) {
 	r := &outletReply{outlet: p.out, id: env.ID}
 	q := &frontRequest{
-		id: env.ID, params: env.Params, meta: metaOf(env.Params), method: method,
+		id: env.ID, params: env.Params, meta: protocol.MetaOf(env.Params), method: method,
 		session: p.session, send: r.sendMessage,
 	}
 	q.era = p.era(method, q.meta)

@@ -85,7 +85,7 @@ func (s *frontSession) ask(ctx context.Context, request *frontRequest, m interop
 		}
 	}
 	sendOn(request)
-	ending := s.front.exchanges.ending
+	ending := s.front.exchanges.Ending()
 	for {
 		select {
 		case <-disconnected: // the client may not have read it
@@ -154,7 +154,8 @@ func (s *frontSession) countQuestions(request *frontRequest) (n int) {
 func (s *frontSession) sendQuestion(
 	request *frontRequest, id json.RawMessage, m interop.Message,
 ) (send sender, used *frontRequest, err error) {
-	params := withoutToken(m.Params)
+	// The token belongs to the server's hop, and the client would report progress to the host.
+	params := wire.Without(m.Params, "_meta", "progressToken")
 	if request != nil {
 		err := request.send(id, m.Method, params)
 		if err == nil {
@@ -212,12 +213,6 @@ func (s *frontSession) queue(id json.RawMessage, method string, params ...[]byte
 		return errNoQuestionStream
 	}
 	return nil
-}
-
-// withoutToken returns a question's params without a progress token. The token belongs to the server's hop, and the
-// client would report progress to the host.
-func withoutToken(params json.RawMessage) json.RawMessage {
-	return wire.Without(params, "_meta", "progressToken")
 }
 
 // cancelParams returns the params of notifications/cancelled for a question.

@@ -1,12 +1,12 @@
 package host
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
 	"strings"
 
+	"github.com/indusagi/indus/host/internal/parked"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/wire"
@@ -24,7 +24,7 @@ func (h *Host) elsewhere(r *http.Request, m *postedMessage, caller toolbox.Princ
 	if m == nil || !m.modern {
 		return h.sessionElsewhere(r, caller)
 	}
-	return h.opts.Keys.Elsewhere(strings.TrimPrefix(heldState(m), parkedPrefix), string(caller))
+	return h.opts.Keys.Elsewhere(strings.TrimPrefix(heldState(m), parked.Prefix), string(caller))
 }
 
 // sessionElsewhere is elsewhere for a request of a legacy session.
@@ -59,10 +59,10 @@ func heldState(m *postedMessage) (state string) {
 func (h *Host) forward(w http.ResponseWriter, r *http.Request, m *postedMessage, t *sealed.Token) *refusal {
 	isStream := m == nil && r.Method == http.MethodGet || m != nil && m.method == protocol.MethodListen
 	if !isStream { // Drain waits for it
-		if !h.front.requests.enter() {
+		if !h.front.requests.Enter() {
 			return refuse(http.StatusServiceUnavailable, errDraining.Error())
 		}
-		defer h.front.requests.leave()
+		defer h.front.requests.Leave()
 	}
 	if isStream {
 		stream, stop := h.reauthenticate(r, toolbox.Principal(t.Principal))
@@ -99,7 +99,7 @@ func (h *Host) ownerGone(m *postedMessage, t *sealed.Token) *refusal {
 	switch {
 	case t.Kind == sealed.Task:
 		text = "the replica %s, which had the task, is gone: the task may have run, and it is not repeated"
-	case t.Kind == sealed.Approval, bytes.Equal(t.Data, urlState):
+	case t.Kind == sealed.Approval, parked.WaitsForURL(t.Data):
 		text = "the replica %s, which asked for this, is gone: nothing has run; " +
 			"send the request again without inputResponses and requestState"
 	}

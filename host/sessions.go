@@ -171,7 +171,7 @@ func (s *frontSession) end(cause error) {
 	s.mu.Unlock()
 	s.front.unsubscribe(s.notes)
 	s.refuseQuestions(cause)
-	s.front.exchanges.cancelSession(s.name)
+	s.front.exchanges.CancelSession(s.name, errSessionEnded)
 	s.subscriptions.end()
 	for _, call := range calls {
 		call.cancel(cause)

@@ -164,7 +164,7 @@ func (h *subscriptionSet) claim(caller toolbox.Principal, uri string) (s *subscr
 		return nil, false, errSessionEnded
 	case len(h.byURI) >= maxSubscriptions:
 		return nil, false, tooMany("this client is subscribed to %d resources already", maxSubscriptions)
-	case !h.front.subscriptionCounts.add(caller, 1, maxCallerSubscriptions, math.MaxInt):
+	case !h.front.subscriptionCounts.Add(caller, 1, maxCallerSubscriptions, math.MaxInt):
 		return nil, false, tooMany("the clients of this caller hold %d", maxCallerSubscriptions)
 	}
 	s = &subscription{caller: caller, answered: make(chan struct{})}
@@ -184,7 +184,7 @@ func (h *subscriptionSet) open(ctx context.Context, r *frontRequest, uri string,
 	if err != nil && !removed {
 		s.ctxErr = ctx.Err()
 		delete(h.byURI, uri)
-		h.front.subscriptionCounts.remove(s.caller, 1)
+		h.front.subscriptionCounts.Remove(s.caller, 1)
 	}
 	h.mu.Unlock()
 	close(s.answered)
@@ -254,7 +254,7 @@ func (h *subscriptionSet) remove(uri string) (held bool) {
 
 // release ends a subscription that was removed. If the backend has not answered yet, open ends it.
 func (h *subscriptionSet) release(s *subscription) {
-	h.front.subscriptionCounts.remove(s.caller, 1)
+	h.front.subscriptionCounts.Remove(s.caller, 1)
 	h.mu.Lock()
 	stop := s.stop
 	h.mu.Unlock()

@@ -120,7 +120,7 @@ func (t *toolsBackend) call(ctx context.Context, m interop.Message, back interop
 	if err != nil {
 		return nil, &interop.RPCError{Code: interop.CodeInvalidParams, Message: "tools/call: " + err.Error()}
 	}
-	if token := progressToken(meta); token != nil && back != nil {
+	if token := protocol.ProgressToken(meta); token != nil && back != nil {
 		c.Progress = func(p toolbox.Progress) {
 			if params := progressParams(p, token); params != nil {
 				_, _ = back(ctx, interop.Message{Method: protocol.NoteProgress, Params: params})
@@ -266,16 +266,6 @@ func appendBlock(b []byte, block toolbox.Block) ([]byte, error) {
 func appendText(b []byte, s string) []byte {
 	b = append(b, `{"type":"text","text":`...)
 	return append(wire.AppendQuote(b, s), '}')
-}
-
-// progressToken returns the progress token of a request, or nil if it has none. It is a string or a number, and is sent
-// back unchanged.
-func progressToken(meta json.RawMessage) json.RawMessage {
-	token, _ := wire.Lookup(meta, "progressToken")
-	if len(token) == 0 || token[0] != '"' && token[0] != '-' && (token[0] < '0' || token[0] > '9') {
-		return nil
-	}
-	return token
 }
 
 // progressParams returns the params of a progress notification with the client's token. The other members of a server's

@@ -40,6 +40,28 @@ func LookupString(obj json.RawMessage, key string) (string, bool) {
 	return wire.Unquote(raw)
 }
 
+// IsNote reports whether a method belongs to a notification.
+func IsNote(method string) bool { return strings.HasPrefix(method, "notifications/") }
+
+// MetaOf returns the _meta of params, or nil if they have none.
+func MetaOf(params json.RawMessage) json.RawMessage {
+	meta, _ := wire.Lookup(params, "_meta")
+	if len(meta) == 0 || meta[0] != '{' {
+		return nil
+	}
+	return meta
+}
+
+// ProgressToken returns the progress token of a request with this _meta, or nil if it has none. It is a string or a
+// number, and is sent back unchanged.
+func ProgressToken(meta json.RawMessage) json.RawMessage {
+	token, _ := wire.Lookup(meta, "progressToken")
+	if len(token) == 0 || token[0] != '"' && token[0] != '-' && (token[0] < '0' || token[0] > '9') {
+		return nil
+	}
+	return token
+}
+
 // OneMember returns the value of a key of params that names the object of a request, or nil if there is none. It
 // returns an error if the params are ambiguous. Many servers ignore the case of keys, and use the first or the last of
 // two members. Then the bridge would look up or check one value, and the server would use the other.

@@ -1,7 +1,21 @@
-package host
+// Package parked handles the requests of modern clients during which a backend may ask questions (SEP-2322).
+//
+// A modern client cannot be asked while it waits for a result. It receives the questions in a result of type
+// "input_required", and answers with its next request. Until then the call is parked: it continues to run here, and the
+// requestState names it. [New] returns the [Exchanges] of one host, whose Handle takes the place of the backend's.
+// Hosts that stand beside one another share a [Pool].
+//
+// # Concurrency
+//
+// All methods may be called from any goroutine. Each call runs in a goroutine of its own, for which Close waits.
+//
+// # Faults
+//
+// A state that was altered, used before, or belongs to another request, principal or host is an [*interop.RPCError].
+// A call that ends with the host, or with its connection, has the cause that the host gives.
+package parked
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -15,6 +29,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/indusagi/indus/host/internal/count"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/watch"
@@ -37,15 +52,15 @@ const (
 
 // Defaults of [Options].
 const (
-	defaultMaxParked       = 1000
-	defaultMaxClientParked = 100
-	defaultParkedWait      = 5 * time.Minute
+	defaultMaxTotal     = 1000
+	defaultMaxPerCaller = 100
+	defaultWait         = 5 * time.Minute
 )
 
 // The causes with which a parked call ends.
 var (
-	errParkedLate = hostError("the client did not answer the question")
-	errParkedFull = hostError("too many calls wait for answers of their clients: answer them, or wait until they expire")
+	errParkedLate = errors.New("the client did not answer the question")
+	errParkedFull = errors.New("too many calls wait for answers of their clients: answer them, or wait until they expire")
 )
 
 // errNotParked is returned if requestState does not belong to a waiting call.
@@ -59,40 +74,50 @@ var errStateUsed = &interop.RPCError{Code: interop.CodeInvalidParams,
 	Message: "requestState: its answers were given before, and each state is good for one request; " +
 		"use the state of the last answer"}
 
-// backendHandler is the function with which a backend handles a request.
-type backendHandler func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
+// handler is the function with which a backend handles a request.
+type handler func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
 
-// exchanges handles the requests of modern clients during which a backend may ask questions. The client answers a
+// Exchanges handles the requests of modern clients during which a backend may ask questions. The client answers a
 // question with its next request (SEP-2322). Until then the call is parked.
-type exchanges struct {
-	*parking
-	ctx     context.Context // ends with close
+type Exchanges struct {
+	*Pool
+	closed  error           // the cause with which a drain or close ends calls
+	ctx     context.Context // ends with Close
 	cancel  context.CancelCauseFunc
-	running group
+	running count.Group
 	ending  chan struct{} // closed when clients may no longer be asked
-	ended   bool          // ending is closed; guarded by parking.mu
+	ended   bool          // ending is closed; guarded by Pool.mu
 }
 
-// parking holds the parked calls of all hosts that stand beside one another, and their bounds.
-type parking struct {
+// Pool holds the parked calls of all hosts that stand beside one another, and their bounds.
+type Pool struct {
 	keys          *sealed.Keys
 	maxTotal      int           // bound of all parked calls
 	maxPerCaller  int           // bound of parked calls of one principal
 	expiry        time.Duration // of a parked call
 	lastID        atomic.Uint64
-	questionBytes tally[toolbox.Principal] // bytes of open questions
-	parkedCounts  tally[toolbox.Principal] // number of parked calls
+	questionBytes count.Tally[toolbox.Principal] // bytes of open questions
+	parkedCounts  count.Tally[toolbox.Principal] // number of parked calls
 
 	mu     sync.Mutex
 	parked map[uint64]*exchange // calls answered with questions, until their result is taken
 }
 
-func newParking(o *Options) *parking {
-	p := &parking{
+// Options bound the parked calls of a [Pool].
+type Options struct {
+	Keys         *sealed.Keys  // seal the states; required
+	MaxTotal     int           // bound of all parked calls; 0: 1,000
+	MaxPerCaller int           // bound of the parked calls of one principal; 0: 100
+	Wait         time.Duration // how long a parked call waits for each answer; 0: 5 min
+}
+
+// NewPool returns a pool without calls.
+func NewPool(o Options) *Pool {
+	p := &Pool{
 		keys: o.Keys, parked: map[uint64]*exchange{},
-		maxTotal:     cmp.Or(max(o.MaxParked, 0), defaultMaxParked),
-		maxPerCaller: cmp.Or(max(o.MaxClientParked, 0), defaultMaxClientParked),
-		expiry:       cmp.Or(max(o.ParkedWait, 0), defaultParkedWait),
+		maxTotal:     cmp.Or(max(o.MaxTotal, 0), defaultMaxTotal),
+		maxPerCaller: cmp.Or(max(o.MaxPerCaller, 0), defaultMaxPerCaller),
+		expiry:       cmp.Or(max(o.Wait, 0), defaultWait),
 	}
 	var first [8]byte // with persistent keys, states outlive a host, and must not name a call of the next one
 	_, _ = rand.Read(first[:])
@@ -100,8 +125,8 @@ func newParking(o *Options) *parking {
 	return p
 }
 
-// count returns the number of calls that wait for their client.
-func (p *parking) count() (n int) {
+// Count returns the number of calls that wait for their client.
+func (p *Pool) Count() (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, x := range p.parked {
@@ -114,15 +139,17 @@ func (p *parking) count() (n int) {
 	return n
 }
 
-func newExchanges(p *parking) *exchanges {
-	es := &exchanges{parking: p, ending: make(chan struct{})}
+// New returns the exchanges of one host. closed is the cause with which [Exchanges.Drain] and [Exchanges.Close] end
+// calls.
+func New(p *Pool, closed error) *Exchanges {
+	es := &Exchanges{Pool: p, closed: closed, ending: make(chan struct{})}
 	es.ctx, es.cancel = context.WithCancelCause(context.Background())
 	return es
 }
 
-// handle handles the request of a modern client, or resumes a parked call.
-func (es *exchanges) handle(
-	ctx context.Context, m interop.Message, back interop.Peer, next backendHandler,
+// Handle handles the request of a modern client, or resumes a parked call.
+func (es *Exchanges) Handle(
+	ctx context.Context, m interop.Message, back interop.Peer, next handler,
 ) (json.RawMessage, error) {
 	var result json.RawMessage
 	var err error
@@ -138,11 +165,11 @@ func (es *exchanges) handle(
 }
 
 // handleAskable handles the request of a modern client that can be asked, or resumes a parked call.
-func (es *exchanges) handleAskable(
-	ctx context.Context, m interop.Message, back interop.Peer, next backendHandler,
+func (es *Exchanges) handleAskable(
+	ctx context.Context, m interop.Message, back interop.Peer, next handler,
 ) (json.RawMessage, error) {
 	state, _ := protocol.LookupString(m.Params, "requestState")
-	text, own := strings.CutPrefix(state, parkedPrefix)
+	text, own := strings.CutPrefix(state, Prefix)
 	if !own { // a state of the backend's own is opened by the backend
 		return es.begin(ctx, m, back, next)
 	}
@@ -150,7 +177,7 @@ func (es *exchanges) handleAskable(
 	if err != nil {
 		return nil, badState(err)
 	}
-	if !bytes.Equal(t.Data, urlState) {
+	if !WaitsForURL(t.Data) {
 		return es.resume(ctx, m, t, back)
 	}
 	m.Params, err = urlsOpened(m.Params)
@@ -163,9 +190,12 @@ func (es *exchanges) handleAskable(
 	return es.begin(ctx, m, back, next)
 }
 
-// drain ends all open questions, because their answers would arrive too late. Parked calls are cancelled, because no
+// Ending returns a channel that is closed when clients may no longer be asked.
+func (es *Exchanges) Ending() <-chan struct{} { return es.ending }
+
+// Drain ends all open questions, because their answers would arrive too late. Parked calls are cancelled, because no
 // request can fetch their result any more. Other calls continue.
-func (es *exchanges) drain() {
+func (es *Exchanges) Drain() {
 	es.mu.Lock()
 	defer es.mu.Unlock()
 	if es.ended {
@@ -173,18 +203,18 @@ func (es *exchanges) drain() {
 	}
 	es.ended = true
 	close(es.ending)
-	es.cancelParked(errHostClosed, func(*exchange) bool { return true })
+	es.cancelParked(es.closed, func(*exchange) bool { return true })
 }
 
-// cancelSession cancels the parked calls of a connection that has ended, because its client sends no more requests.
-func (es *exchanges) cancelSession(session string) {
+// CancelSession cancels the parked calls of a connection that has ended, because its client sends no more requests.
+func (es *Exchanges) CancelSession(session string, cause error) {
 	es.mu.Lock()
 	defer es.mu.Unlock()
-	es.cancelParked(errSessionEnded, func(x *exchange) bool { return x.session == session })
+	es.cancelParked(cause, func(x *exchange) bool { return x.session == session })
 }
 
 // cancelParked cancels the parked calls for which matches returns true. Call it with mu held.
-func (es *exchanges) cancelParked(cause error, matches func(*exchange) bool) {
+func (es *Exchanges) cancelParked(cause error, matches func(*exchange) bool) {
 	for _, x := range es.parked {
 		if x.exchanges != es || !matches(x) {
 			continue
@@ -197,16 +227,16 @@ func (es *exchanges) cancelParked(cause error, matches func(*exchange) bool) {
 	}
 }
 
-// close cancels every call, and waits for it.
-func (es *exchanges) close() {
-	idle := es.running.close()
-	es.cancel(errHostClosed)
+// Close cancels every call, and waits for it.
+func (es *Exchanges) Close() {
+	idle := es.running.Close()
+	es.cancel(es.closed)
 	<-idle
 }
 
 // exchange is one call, which may take several requests of the client.
 type exchange struct {
-	exchanges      *exchanges
+	exchanges      *Exchanges
 	id             uint64
 	caller         toolbox.Principal
 	caps           json.RawMessage // the client's capabilities
@@ -242,8 +272,8 @@ type question struct {
 }
 
 // begin starts next on a request, and waits for its result or for questions of its server.
-func (es *exchanges) begin(
-	ctx context.Context, m interop.Message, back interop.Peer, next backendHandler,
+func (es *Exchanges) begin(
+	ctx context.Context, m interop.Message, back interop.Peer, next handler,
 ) (json.RawMessage, error) {
 	x := &exchange{
 		exchanges: es, id: es.lastID.Add(1), caller: m.Caller, caps: m.Client.Capabilities,
@@ -257,19 +287,19 @@ func (es *exchanges) begin(
 	call := m
 	call.Client = &c
 	x.back, x.retoken = back, x.token
-	if !es.running.run(func() {
-		defer context.AfterFunc(es.ctx, func() { cancel(errHostClosed) })()
+	if !es.running.Run(func() {
+		defer context.AfterFunc(es.ctx, func() { cancel(es.closed) })()
 		x.run(inner, call, next)
 		cancel(nil)
 	}) {
 		cancel(nil)
-		return nil, errHostClosed
+		return nil, es.closed
 	}
 	return x.wait(ctx, m)
 }
 
 // run handles the request.
-func (x *exchange) run(ctx context.Context, m interop.Message, next backendHandler) {
+func (x *exchange) run(ctx context.Context, m interop.Message, next handler) {
 	defer close(x.done)
 	defer func() { x.panicked = recover() }() // it is raised again in the waiting request
 	x.result, x.err = next(ctx, m, x.peer)
@@ -362,15 +392,15 @@ func (x *exchange) expire() {
 }
 
 // hold adds x to the parked calls if there is room.
-func (es *exchanges) hold(x *exchange) error {
+func (es *Exchanges) hold(x *exchange) error {
 	es.mu.Lock()
 	defer es.mu.Unlock()
 	switch {
 	case es.ended:
-		return errHostClosed
+		return es.closed
 	case x.registered:
 		return nil
-	case !es.parkedCounts.add(x.caller, 1, es.maxPerCaller, es.maxTotal):
+	case !es.parkedCounts.Add(x.caller, 1, es.maxPerCaller, es.maxTotal):
 		return errParkedFull
 	}
 	x.registered = true
@@ -378,18 +408,18 @@ func (es *exchanges) hold(x *exchange) error {
 	return nil
 }
 
-func (es *exchanges) release(x *exchange) {
+func (es *Exchanges) release(x *exchange) {
 	es.mu.Lock()
 	defer es.mu.Unlock()
 	if es.parked[x.id] == x {
 		delete(es.parked, x.id)
-		es.parkedCounts.remove(x.caller, 1)
+		es.parkedCounts.Remove(x.caller, 1)
 	}
 }
 
 // resume delivers the answers of a request to the call that waits for them, and waits on. The call is named by the
 // state t.
-func (es *exchanges) resume(
+func (es *Exchanges) resume(
 	ctx context.Context, m interop.Message, t sealed.Token, back interop.Peer,
 ) (json.RawMessage, error) {
 	id, round := binary.BigEndian.Uint64(t.Data), binary.BigEndian.Uint64(t.Data[8:])
@@ -458,12 +488,12 @@ func (x *exchange) deliver(answers map[string]json.RawMessage) {
 // releaseBytes stops counting a question. Call it with mu held.
 func (x *exchange) releaseBytes(q *question) {
 	x.bytes -= len(q.params)
-	x.exchanges.questionBytes.remove(x.caller, len(q.params))
+	x.exchanges.questionBytes.Remove(x.caller, len(q.params))
 }
 
 // peer receives the server's notifications and questions.
 func (x *exchange) peer(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-	if !isNote(m.Method) {
+	if !protocol.IsNote(m.Method) {
 		return x.ask(ctx, m)
 	}
 	if m.Method == protocol.NoteElicited { // only legacy sessions know it
@@ -493,7 +523,8 @@ func (x *exchange) ask(ctx context.Context, m interop.Message) (json.RawMessage,
 	if err := protocol.CheckClientRequest(x.caps, m.Method, m.Params); err != nil {
 		return nil, err
 	}
-	q := &question{method: m.Method, params: withoutToken(withoutElicitationID(m)), answer: make(chan json.RawMessage, 1)}
+	params := wire.Without(withoutElicitationID(m), "_meta", "progressToken")
+	q := &question{method: m.Method, params: params, answer: make(chan json.RawMessage, 1)}
 	if err := x.add(q); err != nil {
 		return nil, err
 	}
@@ -521,7 +552,7 @@ func (x *exchange) add(q *question) error {
 	if len(x.open) >= maxParkedQuestions || x.bytes+n > maxQuestionBytes {
 		return &interop.RPCError{Code: interop.CodeInternal, Message: "too many questions at once, or too large ones"}
 	}
-	if !x.exchanges.questionBytes.add(x.caller, n, maxCallerQuestionBytes, maxTotalQuestionBytes) {
+	if !x.exchanges.questionBytes.Add(x.caller, n, maxCallerQuestionBytes, maxTotalQuestionBytes) {
 		return &interop.RPCError{Code: interop.CodeInternal, Message: "too many questions wait for an answer"}
 	}
 	x.questionCount++

@@ -1,4 +1,4 @@
-package host
+package parked
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/host/internal/count"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/wire"
@@ -19,18 +20,20 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
+var errClosed = errors.New("the host is closing")
+
 // rig is exchanges with the requests of one client.
 type rig struct {
 	t      *testing.T
-	all    *exchanges
-	next   backendHandler
+	all    *Exchanges
+	next   handler
 	caller toolbox.Principal
 	back   interop.Peer
 }
 
-func newRig(t *testing.T, o Options, next backendHandler) *rig {
+func newRig(t *testing.T, o Options, next handler) *rig {
 	o.Keys = sealed.Random()
-	return &rig{t: t, all: newExchanges(newParking(&o)), next: next, caller: "ann",
+	return &rig{t: t, all: New(NewPool(o), errClosed), next: next, caller: "ann",
 		back: func(context.Context, interop.Message) (json.RawMessage, error) { return nil, nil }}
 }
 
@@ -41,13 +44,19 @@ func (r *rig) size() int {
 	return len(r.all.parked)
 }
 
+// isEmpty reports whether a tally counts nothing.
+func isEmpty(t *count.Tally[toolbox.Principal]) bool {
+	defer t.Remove("", 1)
+	return t.Add("", 1, 1, 1)
+}
+
 // send sends a request. more is added to its params after the arguments.
 func (r *rig) send(ctx context.Context, more string) (callResult, error) {
 	m := interop.Message{
 		Method: "tools/call", Params: json.RawMessage(`{"name":"t","arguments":{"b":1,"a":2}` + more + `}`), Caller: r.caller, Era: interop.Modern,
 		Client: &interop.Client{Era: interop.Modern, Capabilities: json.RawMessage(`{"elicitation":{}}`)},
 	}
-	result, err := r.all.handle(ctx, m, r.back, r.next)
+	result, err := r.all.Handle(ctx, m, r.back, r.next)
 	var a callResult
 	if err == nil {
 		if err := json.Unmarshal(result, &a); err != nil {
@@ -93,7 +102,7 @@ func elicit(ctx context.Context, m interop.Message, message string) (string, err
 }
 
 // askInTurn returns a server that asks the messages one after the other, and returns the answers.
-func askInTurn(messages ...string) backendHandler {
+func askInTurn(messages ...string) handler {
 	return func(ctx context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
 		var got []string
 		for _, text := range messages {
@@ -108,7 +117,7 @@ func askInTurn(messages ...string) backendHandler {
 }
 
 // askAtOnce returns a server that asks all messages at once.
-func askAtOnce(messages ...string) backendHandler {
+func askAtOnce(messages ...string) handler {
 	return func(ctx context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
 		got := make([]string, len(messages))
 		var sending sync.WaitGroup
@@ -126,7 +135,7 @@ func askAtOnce(messages ...string) backendHandler {
 func TestAQuestionIsAnsweredByAnotherRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{}, askInTurn("who?", "when?"))
-		defer r.all.close()
+		defer r.all.Close()
 		first := r.must(r.send(t.Context(), ""))
 		want := map[string]json.RawMessage{"elicitation-1": json.RawMessage(`{"method":"elicitation/create","params":{"message":"who?"}}`)}
 		if diff := cmp.Diff(want, first.InputRequests); diff != "" || first.ResultType != "input_required" {
@@ -140,9 +149,8 @@ func TestAQuestionIsAnsweredByAnotherRequest(t *testing.T) {
 		if last.Text != `{"n":1} {"n":2}` {
 			t.Errorf("the server got %s", last.Text)
 		}
-		if r.size() != 0 || r.all.parkedCounts.total != 0 || r.all.questionBytes.total != 0 ||
-			len(r.all.questionBytes.counts) != 0 {
-			t.Errorf("there remain %v, %v and %d bytes", r.all.parked, r.all.parkedCounts.counts, r.all.questionBytes.total)
+		if r.size() != 0 || !isEmpty(&r.all.parkedCounts) || !isEmpty(&r.all.questionBytes) {
+			t.Errorf("there remain %v, %+v and %+v bytes", r.all.parked, &r.all.parkedCounts, &r.all.questionBytes)
 		}
 	})
 }
@@ -154,10 +162,10 @@ func TestAStateOfAnotherRunNamesNoCallOfThisOne(t *testing.T) {
 		before := newRig(t, Options{}, askInTurn("who?"))
 		before.caller = "eve"
 		foreign := before.must(before.send(t.Context(), ""))
-		before.all.close()
+		before.all.Close()
 
 		r := newRig(t, Options{}, askInTurn("who?"))
-		defer r.all.close()
+		defer r.all.Close()
 		r.all.keys = before.all.keys
 		if r.all.lastID.Load() == before.all.lastID.Load() {
 			t.Error("two runs number their calls alike")
@@ -177,7 +185,7 @@ func TestAStateOfAnotherRunNamesNoCallOfThisOne(t *testing.T) {
 func TestQuestionsAreGathered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{}, askAtOnce("a", "b", "c"))
-		defer r.all.close()
+		defer r.all.Close()
 		first := r.must(r.send(t.Context(), ""))
 		if len(first.InputRequests) != 3 {
 			t.Fatalf("asked: %v", first.InputRequests)
@@ -204,7 +212,7 @@ func TestAStateIsForOneUse(t *testing.T) {
 			<-release
 			return result, err
 		})
-		defer r.all.close()
+		defer r.all.Close()
 		first := r.must(r.send(t.Context(), ""))
 		more := first.answer(`"elicitation-1":{}`)
 		var inFlight sync.WaitGroup
@@ -222,7 +230,7 @@ func TestAStateIsForOneUse(t *testing.T) {
 func TestAStateIsForItsRequestAndPrincipalAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{}, askInTurn("who?"))
-		defer r.all.close()
+		defer r.all.Close()
 		first := r.must(r.send(t.Context(), ""))
 		more := first.answer(`"elicitation-1":{}`)
 
@@ -238,22 +246,22 @@ func TestAStateIsForItsRequestAndPrincipalAlone(t *testing.T) {
 		r.refused(err, "another replica")
 		r.all.keys = alone
 		other := *r
-		other.all = newExchanges(r.all.parking)
+		other.all = New(r.all.Pool, errClosed)
 		_, err = other.send(t.Context(), more)
 		r.refused(err, errNotParked.Message)
-		for i := len(parkedPrefix); i < len(first.RequestState); i++ {
+		for i := len(Prefix); i < len(first.RequestState); i++ {
 			altered := []byte(first.RequestState)
 			altered[i] ^= 1
 			_, err := r.send(t.Context(), callResult{RequestState: string(altered)}.answer(`"elicitation-1":{}`))
 			r.refused(err, "altered")
 		}
-		for _, state := range []string{parkedPrefix, parkedPrefix + "x", first.RequestState + "-TAMPERED", first.RequestState[:99]} {
+		for _, state := range []string{Prefix, Prefix + "x", first.RequestState + "-TAMPERED", first.RequestState[:99]} {
 			_, err := r.send(t.Context(), callResult{RequestState: state}.answer(``))
 			r.refused(err, "altered")
 		}
 		m := interop.Message{Method: "tools/call", Params: json.RawMessage(`{"_meta":{"x":1},"arguments":{"a":2,"b":1},"name":"t"` + more + `}`), Caller: r.caller,
 			Client: &interop.Client{Era: interop.Modern, Capabilities: json.RawMessage(`{"elicitation":{}}`)}} // members in another order are the same request
-		if _, err := r.all.handle(t.Context(), m, r.back, r.next); err != nil {
+		if _, err := r.all.Handle(t.Context(), m, r.back, r.next); err != nil {
 			t.Error(err)
 		}
 	})
@@ -262,12 +270,12 @@ func TestAStateIsForItsRequestAndPrincipalAlone(t *testing.T) {
 func TestAParkedCallExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan error, 1)
-		r := newRig(t, Options{ParkedWait: time.Minute}, func(ctx context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
+		r := newRig(t, Options{Wait: time.Minute}, func(ctx context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
 			_, err := elicit(ctx, m, "who?")
 			ended <- context.Cause(ctx)
 			return nil, err
 		})
-		defer r.all.close()
+		defer r.all.Close()
 		first := r.must(r.send(t.Context(), ""))
 		time.Sleep(time.Minute - time.Second)
 		synctest.Wait()
@@ -276,7 +284,7 @@ func TestAParkedCallExpires(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if err := <-ended; !errors.Is(err, errParkedLate) || r.size() != 0 || r.all.questionBytes.total != 0 {
+		if err := <-ended; !errors.Is(err, errParkedLate) || r.size() != 0 || !isEmpty(&r.all.questionBytes) {
 			t.Errorf("the call ended with %v; parked: %v", err, r.all.parked)
 		}
 		_, err := r.send(t.Context(), first.answer(`"elicitation-1":{}`))
@@ -292,7 +300,7 @@ func TestWhoGoesAwayCancels(t *testing.T) {
 			close(ended)
 			return nil, ctx.Err()
 		})
-		defer r.all.close()
+		defer r.all.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := r.send(ctx, ""); !errors.Is(err, context.DeadlineExceeded) {
@@ -304,8 +312,8 @@ func TestWhoGoesAwayCancels(t *testing.T) {
 
 func TestParkedCallsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, Options{MaxParked: 5, MaxClientParked: 3}, askInTurn("who?"))
-		defer r.all.close()
+		r := newRig(t, Options{MaxTotal: 5, MaxPerCaller: 3}, askInTurn("who?"))
+		defer r.all.Close()
 		park := func(caller string) error {
 			one := *r
 			one.caller = toolbox.Principal(caller)
@@ -317,7 +325,7 @@ func TestParkedCallsAreBounded(t *testing.T) {
 				t.Fatal(i, err)
 			}
 		}
-		if n := r.all.count(); n != 5 {
+		if n := r.all.Count(); n != 5 {
 			t.Errorf("%d calls are counted as parked", n)
 		}
 		for _, caller := range []string{"ann", "bob", "eve"} {
@@ -325,7 +333,7 @@ func TestParkedCallsAreBounded(t *testing.T) {
 				t.Errorf("%s: %v", caller, err)
 			}
 		}
-		time.Sleep(defaultParkedWait)
+		time.Sleep(defaultWait)
 		synctest.Wait()
 		if err := park("eve"); err != nil {
 			t.Error("there is no room again:", err)
@@ -351,7 +359,7 @@ func TestWhatHappensWhileParked(t *testing.T) {
 			note(4)
 			return result, err
 		})
-		defer r.all.close()
+		defer r.all.Close()
 		r.back = func(_ context.Context, m interop.Message) (json.RawMessage, error) {
 			received = append(received, string(m.Params))
 			return nil, nil
@@ -374,7 +382,7 @@ func TestAServerMayStopAsking(t *testing.T) {
 			_, err := elicit(brief, m, "who?")
 			return json.RawMessage(`{"said":` + string(wire.Quote(fmt.Sprint(err))) + `}`), nil
 		})
-		defer r.all.close()
+		defer r.all.Close()
 		first := r.must(r.send(t.Context(), ""))
 		time.Sleep(2 * time.Second) // the result waits for the client
 		last := r.must(r.send(t.Context(), first.answer(`"elicitation-1":{}`)))
@@ -388,8 +396,8 @@ func TestCloseEndsWhatIsParked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, Options{}, askInTurn("who?"))
 		first := r.must(r.send(t.Context(), ""))
-		r.all.close()
-		if _, err := r.send(t.Context(), ""); !errors.Is(err, errHostClosed) {
+		r.all.Close()
+		if _, err := r.send(t.Context(), ""); !errors.Is(err, errClosed) {
 			t.Error(err)
 		}
 		_, err := r.send(t.Context(), first.answer(`"elicitation-1":{}`))
@@ -401,7 +409,7 @@ func TestCloseEndsWhatIsParked(t *testing.T) {
 
 func TestAPanicIsTheRequests(t *testing.T) {
 	r := newRig(t, Options{}, func(context.Context, interop.Message, interop.Peer) (json.RawMessage, error) { panic("mine") })
-	defer r.all.close()
+	defer r.all.Close()
 	defer func() {
 		if v := recover(); v != "mine" {
 			t.Error(v)
@@ -412,8 +420,8 @@ func TestAPanicIsTheRequests(t *testing.T) {
 
 // A thousand calls of two principals have the same params. Each gets its own answers.
 func TestAThousandParked(t *testing.T) {
-	r := newRig(t, Options{MaxClientParked: 500}, askInTurn("who?"))
-	defer r.all.close()
+	r := newRig(t, Options{MaxPerCaller: 500}, askInTurn("who?"))
+	defer r.all.Close()
 	var sending sync.WaitGroup
 	for i := range 1000 {
 		sending.Go(func() {
@@ -429,16 +437,16 @@ func TestAThousandParked(t *testing.T) {
 		})
 	}
 	sending.Wait()
-	if r.size() != 0 || r.all.questionBytes.total != 0 {
-		t.Errorf("parked: %d, asked: %d", r.size(), r.all.questionBytes.total)
+	if r.size() != 0 || !isEmpty(&r.all.questionBytes) {
+		t.Errorf("parked: %d, asked: %+v", r.size(), &r.all.questionBytes)
 	}
 }
 
 // Open questions of one principal leave room for questions of others.
 func TestOpenQuestionsOfOnePrincipal(t *testing.T) {
-	var questioned tally[toolbox.Principal]
+	var questioned count.Tally[toolbox.Principal]
 	room := func(caller toolbox.Principal, n int) bool {
-		return questioned.add(caller, n, maxCallerQuestionBytes, maxTotalQuestionBytes)
+		return questioned.Add(caller, n, maxCallerQuestionBytes, maxTotalQuestionBytes)
 	}
 	for range maxCallerQuestionBytes / maxQuestionBytes {
 		if !room("eve", maxQuestionBytes) {
@@ -448,7 +456,7 @@ func TestOpenQuestionsOfOnePrincipal(t *testing.T) {
 	if room("eve", 1) || !room("ann", maxQuestionBytes) {
 		t.Error("eve has more than a share, or ann has none")
 	}
-	if questioned.remove("eve", maxQuestionBytes); !room("eve", 1) {
+	if questioned.Remove("eve", maxQuestionBytes); !room("eve", 1) {
 		t.Error("what was answered takes room")
 	}
 }
@@ -485,7 +493,7 @@ func TestAURLToOpenIsAsked(t *testing.T) {
 		got := ""
 		m := m
 		m.Params = json.RawMessage(`{"name":"t"` + a.answer(`"elicitation-1":{"action":"`+action+`"}`) + `}`)
-		_, err := r.all.handle(t.Context(), m, r.back, func(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
+		_, err := r.all.Handle(t.Context(), m, r.back, func(_ context.Context, m interop.Message, _ interop.Peer) (json.RawMessage, error) {
 			got, opened = string(m.Params), m.Client.Opened
 			return json.RawMessage(`{}`), nil
 		})

@@ -1,6 +1,7 @@
-package host
+package parked
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -76,14 +77,16 @@ func requestDigest(m interop.Message) [32]byte {
 }
 
 // tokenOf returns the progress token of a request, or nil if it has none.
-func tokenOf(params json.RawMessage) json.RawMessage { return progressToken(metaOf(params)) }
+func tokenOf(params json.RawMessage) json.RawMessage {
+	return protocol.ProgressToken(protocol.MetaOf(params))
+}
 
-// parkedPrefix distinguishes the host's states from states of servers.
-const parkedPrefix = "indus."
+// Prefix distinguishes the host's states from states of servers.
+const Prefix = "indus."
 
 // sealParked returns the state of an input_required of this host.
-func (es *exchanges) sealParked(m interop.Message, digest [32]byte, lifetime time.Duration, data []byte) string {
-	return parkedPrefix + es.keys.Seal(sealed.Token{
+func (es *Exchanges) sealParked(m interop.Message, digest [32]byte, lifetime time.Duration, data []byte) string {
+	return Prefix + es.keys.Seal(sealed.Token{
 		Kind: sealed.Parked, Principal: string(m.Caller), Digest: digest,
 		Expires: time.Now().Add(lifetime), Data: data,
 	})
@@ -101,10 +104,13 @@ const urlTime = 24 * time.Hour
 // URLs were opened.
 var urlState = []byte("url")
 
+// WaitsForURL reports whether the data of a state belongs to a request that waits for no call.
+func WaitsForURL(data []byte) bool { return bytes.Equal(data, urlState) }
+
 // urlRequired converts a legacy server's error that URLs must be opened first (2025-11-25, client/elicitation, "URL
 // Elicitation Required Error"). A modern client receives a question instead, after which it sends its request again.
 // Other errors are returned unchanged.
-func (es *exchanges) urlRequired(m interop.Message, err error) (json.RawMessage, error) {
+func (es *Exchanges) urlRequired(m interop.Message, err error) (json.RawMessage, error) {
 	rpc, ok := errors.AsType[*interop.RPCError](err)
 	if !ok || rpc.Code != protocol.CodeURLRequired {
 		return nil, err
