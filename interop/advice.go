@@ -17,6 +17,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/internal/conn"
+	"github.com/indusagi/indus/interop/internal/lane"
 )
 
 // Advice returns one sentence for a person: the next step to try after this fault. It depends on the cause, or on the
@@ -293,7 +294,7 @@ var advices = []struct {
 			"argument such as stdio?"},
 
 	// errors of any transport
-	{"busy", func(c *circumstance) bool { return hasCause[*busyError](c) },
+	{"busy", func(c *circumstance) bool { return hasCause[*lane.BusyError](c) },
 		`the request was not sent: try again later, or raise this server's "maxConcurrent", "maxQueue", ` +
 			`"maxPrincipals", "instances" or "timeout": {"queue": …}`},
 	{"the connection ended during the call", func(c *circumstance) bool { return c.calling && c.hungUp() },

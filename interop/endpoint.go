@@ -15,6 +15,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/interop/internal/conn"
+	"github.com/indusagi/indus/interop/internal/lane"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -106,7 +107,7 @@ type EndpointOptions struct {
 	private    bool                                        // it serves one principal, which alone sees its tasks
 	findTool   func(string) *listedTool                    // returns a tool as it was last listed
 	onResult   func(method string, result json.RawMessage) // receives the results of requests
-	habits     *habits                                     // records which kinds of requests ask; may be nil
+	habits     *lane.Habits                                // records which kinds of requests ask; may be nil
 	retired    context.Context                             // at its end, questions end too; nil if it never ends
 
 	probeWait time.Duration

@@ -11,6 +11,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/internal/conn"
+	"github.com/indusagi/indus/interop/internal/lane"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -187,7 +188,8 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	}
 	mayAsk := e.opts.Receive != nil || e.opts.onQuestion != nil // deadlines is paused while a client is asked
 	if m.Of != 0 || client != nil && client.Back != nil || mayAsk && deadlines != nil {
-		request.Of = e.active.register(&activeRequest{inner, client, m.Caller, m.Of, deadlines, subjectOf(m.Method, name)})
+		subject := lane.SubjectOf(m.Method, name)
+		request.Of = e.active.register(&activeRequest{inner, client, m.Caller, m.Of, deadlines, subject})
 		defer func() { e.active.unregister(request.Of, err == nil || isErrorReply(err)) }()
 	}
 	if greeting {

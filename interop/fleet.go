@@ -100,6 +100,8 @@ const (
 	defaultFirstPause   = 250 * time.Millisecond
 	defaultMaxPause     = 30 * time.Second
 	defaultHealthyAfter = time.Minute
+	defaultMaxCalls     = 1000
+	defaultCallWait     = 10 * time.Second
 )
 
 // Fleet is a set of servers that are managed together. Each server has its place in the order of the configuration.
@@ -165,8 +167,8 @@ func (f *Fleet) Endpoint(id string, p toolbox.Principal) (*Endpoint, error) {
 		return nil, NewFault(NotConnected, id, "no such server", nil)
 	}
 	if m.isPerPrincipal() {
-		if e := m.lanes.principalEndpoint(p); e != nil {
-			return e, nil
+		if c, ok := m.lanes.OfPrincipal(p).(laneConn); ok && c.Phase().Usable() {
+			return c.Endpoint, nil
 		}
 	}
 	return m.state.Load().endpoint, nil
@@ -201,8 +203,8 @@ func (f *Fleet) Load(id string) (inFlight, waiting int) {
 	if m == nil {
 		return 0, 0
 	}
-	entered, waiting := m.callerTurns.load()
-	_, queued := m.workTurns.load() // have entered
+	entered, waiting := m.callerTurns.Load()
+	_, queued := m.workTurns.Load() // have entered
 	return max(0, entered-queued), waiting + queued
 }
 

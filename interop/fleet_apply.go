@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/watch"
+	"github.com/indusagi/indus/interop/internal/lane"
 )
 
 // Apply sets the servers of the fleet, in their order. Servers are added and removed in no other way. If two servers
@@ -39,7 +40,10 @@ func (f *Fleet) Apply(servers []Server) {
 func (f *Fleet) Retry(mended func(*Fault) bool) (tried func(ctx context.Context)) {
 	faults := map[*member]*Fault{}
 	for _, m := range f.currentMembers() {
-		m.lanes.dropFailed(mended)
+		m.lanes.RetireFailed(func(c lane.Conn) bool {
+			fault := c.(laneConn).Status().Fault
+			return fault != nil && mended(fault)
+		})
 		if fault := m.state.Load().connectFault; fault != nil && mended(fault) {
 			faults[m] = fault
 			watch.Signal(m.retryNow)

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop/internal/conn"
+	"github.com/indusagi/indus/interop/internal/lane"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -76,7 +78,7 @@ func (o owner) call(ctx context.Context, e *Endpoint, c toolbox.Call) (r *toolbo
 	defer e.endCall()
 	used, leave, err := o.member.laneFor(ctx, e, Message{
 		Method: protocol.MethodToolsCall, Caller: c.Caller, Params: c.Wire.JSON,
-		subject: subjectOf(protocol.MethodToolsCall, o.tool),
+		subject: lane.SubjectOf(protocol.MethodToolsCall, o.tool),
 	})
 	if err != nil {
 		return nil, nil, err
@@ -202,7 +204,7 @@ func (m *member) request(
 	ctx context.Context, e *Endpoint, r Message,
 ) (result json.RawMessage, used *Endpoint, err error) {
 	defer e.endCall()
-	r.subject = subjectOf(r.Method, paramName(r))
+	r.subject = lane.SubjectOf(r.Method, paramName(r))
 	used, leave, err := m.laneFor(ctx, e, r)
 	if err != nil {
 		return nil, nil, err
@@ -217,4 +219,24 @@ func (m *member) request(
 func isForAllClients(method string) bool {
 	return strings.HasPrefix(method, "resources/") && strings.HasSuffix(method, "subscribe") ||
 		method == protocol.MethodSetLevel || method == protocol.MethodPing
+}
+
+// Tell forwards a notification of a legacy client, such as notifications/roots/list_changed. It goes to the servers
+// that can ask the client in its session ([Client].Session) of m.Caller, if includes reports that the client may reach
+// them. Modern servers, and servers without a request of the session so far, are not notified.
+func (f *Fleet) Tell(ctx context.Context, session string, m Message, includes func(server string) bool) {
+	var notifications sync.WaitGroup
+	defer notifications.Wait()
+	for _, target := range f.currentMembers() {
+		if !includes(target.server.ID) {
+			continue
+		}
+		for _, c := range target.lanes.InSession(m.Caller, session) {
+			notifications.Go(func() {
+				if c, _, err := c.(laneConn).readyConn(); err == nil {
+					_ = c.Notify(ctx, m.Method, m.Params)
+				}
+			})
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop/internal/lane"
 )
 
 // An idle server is in the fleet with its list, and is not connected. It has not been needed yet (Server.Lazy), or not
@@ -123,7 +124,7 @@ func (i *idleness) hasExpired(m *member, e *Endpoint, after time.Duration) bool 
 // changes does not count as use.
 func (m *member) usage(e *Endpoint) (begun uint64, used bool) {
 	begun, calls := e.callCounts()
-	return begun, calls > 0 || m.lanes.hasLanes() || m.tasks.hasRunning() || m.fleet.subscriptions.hasServer(m.server.ID)
+	return begun, calls > 0 || m.lanes.HasLanes() || m.tasks.hasRunning() || m.fleet.subscriptions.hasServer(m.server.ID)
 }
 
 // awaitAwake waits until a server has settled again that is idle, or is being connected after it was idle.
@@ -166,13 +167,6 @@ func (f *Fleet) Use(ctx context.Context, server string) (e *Endpoint, done func(
 	return e, e.endCall, nil
 }
 
-// hasLanes reports whether there is a lane that is in use or not closed yet.
-func (l *lanes) hasLanes() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.all) > 0
-}
-
 // hasServer reports whether a server has a resource subscription.
 func (t *subscriptions) hasServer(server string) bool {
 	t.mu.Lock()
@@ -182,18 +176,18 @@ func (t *subscriptions) hasServer(server string) bool {
 
 // laneIdleTime returns how long a lane stays open unused. A negative duration means until its sessions end. Server.Idle
 // raises or lowers it if the server may hold state for a client.
-func (m *member) laneIdleTime(o *lane) time.Duration {
+func (m *member) laneIdleTime(k lane.Key, held bool) time.Duration {
 	d := m.fleet.opts.LaneIdle
 	_, after := m.idleSettings(m.state.Load().config)
-	switch kind, session := o.key.kind, o.key.session; {
-	case kind == questionLane && session == listSession:
-		return min(d, failureRetry)
-	case kind == questionLane && session == "":
+	switch {
+	case k.Kind == lane.ForQuestions && k.Session == listSession:
+		return min(d, lane.FailureRetry)
+	case k.Kind == lane.ForQuestions && k.Session == "":
 		d = min(d, statelessIdleTime)
-	case kind == instanceLane:
+	case k.Kind == lane.ForInstance:
 	case after > 0:
 		return after
-	case len(o.sessions) > 0:
+	case held:
 		return -1
 	}
 	if after > 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop/internal/lane"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -103,7 +104,7 @@ func (f *Fleet) Differs(server string, d Declared) bool {
 func (m *member) mayDiffer(s *state, d Declared) bool {
 	shake := s.endpoint.handshake()
 	usesLane := shake.Era == Legacy || m.mayBeDual(shake, d.era) // as in laneFor
-	if usesLane && d.legacy != "" && m.fleet.opts.Lanes >= 0 && m.lanes.mayTry(questionLane) {
+	if usesLane && d.legacy != "" && m.fleet.opts.Lanes >= 0 && m.lanes.MayTry(lane.ForQuestions) {
 		return true
 	}
 	return shake.Era == Modern && d.modern != ""

@@ -14,6 +14,7 @@ import (
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop/internal/conn"
+	"github.com/indusagi/indus/interop/internal/lane"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -25,11 +26,11 @@ type member struct {
 	ctx         context.Context // ends when the member is retired
 	cancel      context.CancelFunc
 	supervising sync.WaitGroup
-	lanes       lanes
+	lanes       lane.Table
 	tasks       tasks
-	callerTurns turns // of requests, at most FleetOptions.MaxCalls for each caller
-	workTurns   turns // of the requests that count for Pool.MaxConcurrent
-	habits      habits
+	callerTurns lane.Turns // of requests, at most FleetOptions.MaxCalls for each caller
+	workTurns   lane.Turns // of the requests that count for Pool.MaxConcurrent
+	habits      lane.Habits
 	closed      chan struct{} // closed when it has left the fleet and everything in it has ended
 
 	// state is replaced with Fleet.mu held, by [member.update] and similar methods. It is read without a lock.
@@ -74,7 +75,7 @@ type state struct {
 func newMember(f *Fleet, server Server) *member {
 	m := &member{fleet: f, server: server.clone(), closed: make(chan struct{}), retryNow: make(chan struct{}, 1)}
 	m.learning = map[Declared]chan struct{}{}
-	m.lanes.member, m.callerTurns.waits, m.workTurns.waits = m, f.opts.Waits, f.opts.Waits
+	m.lanes.Options, m.callerTurns.Waits, m.workTurns.Waits = m.laneOptions(), f.opts.Waits, f.opts.Waits
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	var known []toolbox.Wire
 	if f.opts.Known != nil {
@@ -234,7 +235,7 @@ func (m *member) configure(c *toolConfig) {
 	}
 	s.endpoint.configure(c)
 	m.publish(&s)
-	m.lanes.restartTimers()
+	m.lanes.RestartTimers()
 	if s.up {
 		m.report(ServerListed)
 	}

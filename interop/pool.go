@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop/internal/lane"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -57,11 +57,10 @@ const AnyPrincipal toolbox.Principal = "*"
 
 const (
 	defaultMaxPrincipals = 64
+	defaultMaxQueue      = 100
 	// maxInstancePause is the longest pause after a process of a server did not start. No further process is started
 	// meanwhile, because some servers cannot run twice.
 	maxInstancePause = time.Minute
-	// failureRetry is how long a principal's failed connection is not tried again.
-	failureRetry = time.Second
 )
 
 // instances returns the maximal number of processes.
@@ -83,8 +82,8 @@ func (m *member) queueWait() time.Duration {
 
 // admitCaller counts a request of a caller, and waits if there are too many. If err is nil, leave must follow.
 func (m *member) admitCaller(ctx context.Context, caller toolbox.Principal) (leave func(), err error) {
-	leave, err = m.callerTurns.enter(ctx, caller, bounds{perCaller: m.fleet.opts.MaxCalls}, m.queueWait())
-	return leave, m.busyFault(ctx, err)
+	leave, err = m.callerTurns.Enter(ctx, caller, lane.Bounds{PerCaller: m.fleet.opts.MaxCalls}, m.queueWait())
+	return leave, m.turnFault(err)
 }
 
 // awaitTurn waits until a request that counts for Pool.MaxConcurrent may be sent. If err is nil and leave is not, leave
@@ -94,20 +93,24 @@ func (m *member) awaitTurn(ctx context.Context, caller toolbox.Principal, method
 	if p.MaxConcurrent < 1 || !isPoolable(method) {
 		return nil, nil
 	}
-	b := bounds{total: p.MaxConcurrent, queue: cmp.Or(p.MaxQueue, defaultMaxQueue)}
+	b := lane.Bounds{Total: p.MaxConcurrent, Queue: cmp.Or(p.MaxQueue, defaultMaxQueue)}
 	wait := m.queueWait()
-	if b.queue < 0 {
+	if b.Queue < 0 {
 		wait = 0
 	}
-	leave, err = m.workTurns.enter(ctx, caller, b, wait)
-	return leave, m.busyFault(ctx, err)
+	leave, err = m.workTurns.Enter(ctx, caller, b, wait)
+	return leave, m.turnFault(err)
 }
 
-func (m *member) busyFault(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() != nil {
-		return err
+// turnFault returns the fault of a request that got no turn, or no lane. An error of its context stays.
+func (m *member) turnFault(err error) error {
+	switch {
+	case errors.As(err, new(*lane.BusyError)):
+		return NewFault(Timeout, m.server.ID, "busy", err)
+	case errors.Is(err, lane.ErrClosed):
+		return NewFault(NotConnected, m.server.ID, err.Error(), nil)
 	}
-	return NewFault(Timeout, m.server.ID, "busy", err)
+	return err
 }
 
 // isPoolable reports whether a request makes the server work and can run on any of its processes.
@@ -180,15 +183,16 @@ func (m *member) laneForPrincipal(ctx context.Context, base *Endpoint, r Message
 	caller := r.Caller
 	done := func() {}
 	capabilities, dual := m.laneCapabilities(ctx, base)
-	l, e, err := m.enterLane(ctx, laneKey{kind: principalLane, caller: caller, capabilities: capabilities}, sharedUse)
+	key := lane.Key{Kind: lane.ForPrincipal, Caller: caller, Capabilities: capabilities}
+	l, e, err := m.enterLane(ctx, key, lane.SharedUse)
 	switch {
 	case l == nil:
 		return nil, nil, err
-	case dual && l.key.capabilities == capabilities && ctx.Err() == nil && asksOnlyModern(base, e, err):
-		m.lanes.abandon(l, questionLane, math.MaxInt64)
+	case dual && l.Key().Capabilities == capabilities && ctx.Err() == nil && asksOnlyModern(base, e, err):
+		m.lanes.Abandon(l, lane.ForQuestions, math.MaxInt64)
 		return m.laneForPrincipal(ctx, base, r)
-	case err == nil && capabilities != "" && l.key.capabilities != capabilities:
-		m.lanes.release(l)
+	case err == nil && capabilities != "" && l.Key().Capabilities != capabilities:
+		m.lanes.Release(l)
 		return nil, nil, nil
 	case err == nil && capabilities != "":
 		if err = m.setLevel(ctx, l, e, ClientOf(ctx).LogLevel); err == nil {
@@ -196,55 +200,25 @@ func (m *member) laneForPrincipal(ctx context.Context, base *Endpoint, r Message
 		}
 	case ctx.Err() != nil:
 		err = ctx.Err()
-	case err != nil && m.lanes.markFailed(l):
+	case err != nil && m.lanes.MarkFailed(l):
 		m.fleet.opts.Logger.Warn("a principal's connection failed", "server", m.server.ID, "caller", caller, "err", err)
 	}
 	if err != nil {
-		m.lanes.release(l)
+		m.lanes.Release(l)
 		return nil, nil, err
 	}
-	return e, func() { done(); m.lanes.release(l) }, nil
+	return e, func() { done(); m.lanes.Release(l) }, nil
 }
 
 // awaitQuestionTurn waits until a request that may ask can be sent on a principal's connection. Such requests are sent
 // one at a time, but requests of one session may run together. If err is nil, done must follow.
-func (m *member) awaitQuestionTurn(ctx context.Context, l *lane, r Message) (done func(), err error) {
-	use, endUse := m.habits.admit(ctx, r.subject)
-	if use != exclusiveUse {
+func (m *member) awaitQuestionTurn(ctx context.Context, l *lane.Lane, r Message) (done func(), err error) {
+	use, endUse := m.habits.Admit(ctx, r.subject)
+	if use != lane.ExclusiveUse {
 		return func() { endUse(true) }, nil
 	}
-	session, all := ClientOf(ctx).Session, &m.lanes
-	err = all.await(ctx, func() (freed <-chan struct{}, err error) {
-		all.mu.Lock()
-		defer all.mu.Unlock()
-		if l.questionRequests > 0 && (session == "" || session != l.askerSession) {
-			why := "another client of this principal has a request there that may ask it, which did not end within %v"
-			return all.freedChannel(), NewFault(Timeout, m.server.ID, "busy", newBusyError(why, m.queueWait()))
-		}
-		l.askerSession = session
-		l.questionRequests++
-		return nil, nil
-	})
-	return func() {
-		all.mu.Lock()
-		defer all.mu.Unlock()
-		l.questionRequests--
-		all.notifyFreedLocked()
-	}, err
-}
-
-// dropFailed drops connections that failed recently, if their fault is mended.
-func (l *lanes) dropFailed(mended func(*Fault) bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, o := range slices.Clone(l.all) {
-		if o.failed.IsZero() || o.endpoint == nil {
-			continue
-		}
-		if fault := o.endpoint.Status().Fault; fault != nil && mended(fault) {
-			l.retire(o)
-		}
-	}
+	done, err = m.lanes.EnterQuestion(ctx, l, ClientOf(ctx).Session)
+	return done, m.turnFault(err)
 }
 
 // laneWithoutQuestions is laneForPrincipal for requests that need no answers of the client. The connection may declare
@@ -262,82 +236,25 @@ func (m *member) laneWithoutQuestions(
 // laneForInstance returns the process with the fewest requests in flight.
 func (m *member) laneForInstance(ctx context.Context, base *Endpoint) (*Endpoint, func(), error) {
 	for retry := true; ; retry = false {
-		l := m.lanes.leastBusy(m.instances())
-		if l == &m.lanes.base {
-			return base, func() { m.lanes.release(l) }, nil
+		l := m.lanes.EnterLeastBusy(m.instances())
+		if m.lanes.IsBase(l) {
+			return base, func() { m.lanes.Release(l) }, nil
 		}
 		e, err := m.openLane(ctx, l)
 		switch {
 		case err == nil:
-			return e, func() { m.lanes.release(l) }, nil
+			return e, func() { m.lanes.Release(l) }, nil
 		case ctx.Err() != nil:
-			m.lanes.release(l)
+			m.lanes.Release(l)
 			return nil, nil, ctx.Err()
 		case retry && e != nil && e.Era() != "": // it was lost meanwhile
-			m.lanes.release(l)
+			m.lanes.Release(l)
 			continue
 		}
 		m.fleet.opts.Logger.Warn("a further process of the server did not start, and the others serve",
 			"server", m.server.ID, "err", err)
-		m.lanes.abandon(l, instanceLane, m.lanes.nextPause(instanceLane, err, maxInstancePause))
+		m.lanes.Abandon(l, lane.ForInstance, m.lanes.NextPause(lane.ForInstance, errors.Is(err, Timeout), maxInstancePause))
 	}
-}
-
-// leastBusy takes the connection with the fewest requests in flight. release must follow. Among equals it takes the
-// first connection, or the one used last, so that unused processes can end.
-func (l *lanes) leastBusy(limit int) *lane {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	best, count := &l.base, 1
-	for _, o := range slices.Backward(slices.Clone(l.all)) {
-		switch {
-		case o.key.kind != instanceLane:
-		case o.hasEnded():
-			l.retire(o)
-		case !o.retired && count < limit: // processes beyond that, of an earlier configuration, end
-			count++
-			if o.users < best.users {
-				best = o
-			}
-		}
-	}
-	if best.users > 0 && count < limit && !l.closed && l.mayTryLocked(instanceLane) {
-		best = &lane{key: laneKey{kind: instanceLane}}
-		l.all = append(l.all, best)
-	}
-	if best == &l.base {
-		best.users++
-	} else {
-		l.addUser(best)
-	}
-	return best
-}
-
-// markFailed marks a principal's connection that could not be opened, so that it is not tried again at once. It reports
-// whether this is the first failure.
-func (l *lanes) markFailed(o *lane) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !o.failed.IsZero() {
-		return false
-	}
-	o.failed = time.Now()
-	return true
-}
-
-// principalEndpoint returns a principal's own connection, or nil if it is not open.
-func (l *lanes) principalEndpoint(p toolbox.Principal) *Endpoint {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, o := range l.all {
-		if o.key.kind != principalLane || o.key.caller != p || o.retired || o.endpoint == nil {
-			continue
-		}
-		if o.endpoint.Phase().Usable() {
-			return o.endpoint
-		}
-	}
-	return nil
 }
 
 // callerSignInError is a missing sign-in for the connection that lists for all, as its caller sees it. A sign-in of any

@@ -24,7 +24,7 @@ const listGap = 100 * time.Millisecond
 func (m *member) supervise() {
 	defer func() {
 		var ending sync.WaitGroup
-		ending.Go(m.lanes.close)
+		ending.Go(m.lanes.Close)
 		m.state.Load().endpoint.Close()
 		ending.Wait()
 	}()

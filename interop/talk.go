@@ -11,6 +11,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/internal/conn"
+	"github.com/indusagi/indus/interop/internal/lane"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -278,7 +279,7 @@ var errAmbiguousQuestion = &RPCError{Code: CodeInternal,
 // question is refused. h records which requests ask. guessed reports that other requests of the same client may have
 // asked instead.
 func (l *activeRequests) attribute(
-	ctx context.Context, h *habits,
+	ctx context.Context, h *lane.Habits,
 ) (request *activeRequest, session Peer, guessed bool, err error) {
 	l.mu.Lock()
 	last := l.lastNumber
@@ -289,7 +290,7 @@ func (l *activeRequests) attribute(
 	l.mu.Unlock()
 	c := l.candidates(last)
 	if h != nil {
-		settle := h.recordQuestion(c.subjects)
+		settle := h.RecordQuestion(c.subjects)
 		defer func() { settle(c.subjects) }()
 	}
 	for late := time.After(attributionWait); c.clients > 1; c = l.candidates(last) {

@@ -1,4 +1,4 @@
-package interop
+package lane
 
 import (
 	"context"
@@ -10,30 +10,24 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-const (
-	defaultMaxCalls = 1000
-	defaultCallWait = 10 * time.Second
-	defaultMaxQueue = 100
-)
-
-// turns bounds the requests in flight, in total and for each caller. Requests beyond the bounds wait. The requests of
+// Turns bounds the requests in flight, in total and for each caller. Requests beyond the bounds wait. The requests of
 // one caller keep their order, and callers take turns. So between two requests of a caller, each other caller sends at
 // most one.
-type turns struct {
-	waits func(context.Context) (ended func()) // FleetOptions.Waits; may be nil
+type Turns struct {
+	Waits func(context.Context) (ended func()) // called at the start of a wait; may be nil
 
 	mu           sync.Mutex
-	bounds       bounds // of the last request that entered
+	bounds       Bounds // of the last request that entered
 	running      int
 	waiting      int
 	callers      map[toolbox.Principal]*callerLine
 	waitingLines []*callerLine // the lines with waiting requests, the next turn first
 }
 
-// bounds holds the bounds of turns. A value below 1 means that there is no such bound.
-type bounds struct {
-	total, perCaller int // in flight
-	queue            int // waiting
+// Bounds holds the bounds of [Turns]. A value below 1 means that there is no such bound.
+type Bounds struct {
+	Total, PerCaller int // in flight
+	Queue            int // waiting
 }
 
 // callerLine holds one caller's requests.
@@ -43,10 +37,10 @@ type callerLine struct {
 	waiting []chan error // receives nil when the request may be sent, or the reason why it never can
 }
 
-// enter waits for the caller's turn, at most as long as wait. If err is nil, leave must follow. err is the error of
+// Enter waits for the caller's turn, at most as long as wait. If err is nil, leave must follow. err is the error of
 // ctx, or the reason why there was no turn.
-func (t *turns) enter(
-	ctx context.Context, caller toolbox.Principal, b bounds, wait time.Duration,
+func (t *Turns) Enter(
+	ctx context.Context, caller toolbox.Principal, b Bounds, wait time.Duration,
 ) (leave func(), err error) {
 	t.mu.Lock()
 	l := t.lineOf(caller)
@@ -55,7 +49,7 @@ func (t *turns) enter(
 		t.bounds = b
 		t.grant()
 	}
-	switch isFull := b.queue > 0 && t.waiting >= b.queue; {
+	switch isFull := b.Queue > 0 && t.waiting >= b.Queue; {
 	case len(l.waiting) == 0 && t.mayRun(l):
 		t.admit(l)
 		t.mu.Unlock()
@@ -77,8 +71,8 @@ func (t *turns) enter(
 	}
 	t.waiting++
 	t.mu.Unlock()
-	if t.waits != nil {
-		defer t.waits(ctx)()
+	if t.Waits != nil {
+		defer t.Waits(ctx)()
 	}
 	select {
 	case err = <-turn:
@@ -93,15 +87,15 @@ func (t *turns) enter(
 	return leave, nil
 }
 
-// load returns the number of requests in flight and of waiting ones.
-func (t *turns) load() (running, waiting int) {
+// Load returns the number of requests in flight and of waiting ones.
+func (t *Turns) Load() (running, waiting int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.running, t.waiting
 }
 
 // lineOf returns a caller's queue, and makes it if there is none. Call it with mu held.
-func (t *turns) lineOf(caller toolbox.Principal) *callerLine {
+func (t *Turns) lineOf(caller toolbox.Principal) *callerLine {
 	l := t.callers[caller]
 	if l == nil {
 		if t.callers == nil {
@@ -115,24 +109,24 @@ func (t *turns) lineOf(caller toolbox.Principal) *callerLine {
 
 // removeEmpty removes the queue of a caller that has no request, waiting or in flight. Call it with mu
 // held.
-func (t *turns) removeEmpty(l *callerLine) {
+func (t *Turns) removeEmpty(l *callerLine) {
 	if l.running == 0 && len(l.waiting) == 0 {
 		delete(t.callers, l.caller)
 	}
 }
 
 // mayRun reports whether one more request of a queue may be in flight. Call it with mu held.
-func (t *turns) mayRun(l *callerLine) bool {
-	return (t.bounds.total < 1 || t.running < t.bounds.total) && (t.bounds.perCaller < 1 || l.running < t.bounds.perCaller)
+func (t *Turns) mayRun(l *callerLine) bool {
+	return (t.bounds.Total < 1 || t.running < t.bounds.Total) && (t.bounds.PerCaller < 1 || l.running < t.bounds.PerCaller)
 }
 
-func (t *turns) admit(l *callerLine) {
+func (t *Turns) admit(l *callerLine) {
 	l.running++
 	t.running++
 }
 
-// leave records the end of a request that enter admitted.
-func (t *turns) leave(l *callerLine) {
+// leave records the end of a request that Enter admitted.
+func (t *Turns) leave(l *callerLine) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l.running--
@@ -142,7 +136,7 @@ func (t *turns) leave(l *callerLine) {
 }
 
 // grant admits the next requests, as far as the bounds allow. Call it with mu held.
-func (t *turns) grant() {
+func (t *Turns) grant() {
 	for i := 0; i < len(t.waitingLines); {
 		l := t.waitingLines[i]
 		if !t.mayRun(l) {
@@ -162,14 +156,14 @@ func (t *turns) grant() {
 
 // removeWaiting removes a waiting request from a queue. If the queue is then empty, the caller of take removes it from
 // next. Call it with mu held.
-func (t *turns) removeWaiting(l *callerLine, i int) {
+func (t *Turns) removeWaiting(l *callerLine, i int) {
 	l.waiting = slices.Delete(l.waiting, i, i+1)
 	t.waiting--
 }
 
 // stopWaiting ends a wait with why, or with a timeout error if why is nil. If the turn came at the same moment, the
 // request is admitted, unless why is set.
-func (t *turns) stopWaiting(l *callerLine, turn chan error, wait time.Duration, why error) error {
+func (t *Turns) stopWaiting(l *callerLine, turn chan error, wait time.Duration, why error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	defer t.grant()
@@ -197,7 +191,7 @@ func (t *turns) stopWaiting(l *callerLine, turn chan error, wait time.Duration, 
 
 // rejectNewest rejects the newest waiting request of the caller with the longest queue, if that queue is longer than
 // the queue of l by more than one. It reports whether it has made room. Call it with mu held.
-func (t *turns) rejectNewest(l *callerLine) bool {
+func (t *Turns) rejectNewest(l *callerLine) bool {
 	longest := l
 	for _, o := range t.waitingLines {
 		if len(o.waiting) > len(longest.waiting) {
@@ -213,23 +207,23 @@ func (t *turns) rejectNewest(l *callerLine) bool {
 	return true
 }
 
-// busyError is the reason why a request was not sent. A later attempt may succeed.
-type busyError struct{ why string }
+// BusyError is the reason why a request was not sent. A later attempt may succeed.
+type BusyError struct{ why string }
 
-func (e *busyError) Error() string { return e.why }
+func (e *BusyError) Error() string { return e.why }
 
-func newBusyError(format string, args ...any) *busyError {
-	return &busyError{fmt.Sprintf(format, args...)}
+func newBusyError(format string, args ...any) *BusyError {
+	return &BusyError{fmt.Sprintf(format, args...)}
 }
 
 // queueFullError returns the error of a request that cannot even wait. Call it with mu held.
-func (t *turns) queueFullError() error {
+func (t *Turns) queueFullError() error {
 	return newBusyError("%d requests wait for their turn there, which is its maxQueue", t.waiting)
 }
 
 // queueTimeoutError returns the error of a request that waited too long. Call it with mu held.
-func (t *turns) queueTimeoutError(l *callerLine, wait time.Duration) error {
-	if t.bounds.perCaller > 0 && l.running >= t.bounds.perCaller {
+func (t *Turns) queueTimeoutError(l *callerLine, wait time.Duration) error {
+	if t.bounds.PerCaller > 0 && l.running >= t.bounds.PerCaller {
 		return newBusyError("%d calls of this caller are in flight there, and none ended within %v", l.running, wait)
 	}
 	return newBusyError("%d requests are in flight there, which is its maxConcurrent, and no turn came within %v",

@@ -1,4 +1,4 @@
-package interop
+package lane
 
 import (
 	"context"
@@ -25,19 +25,19 @@ type turnRequest struct {
 // turnQueue holds the requests that want a turn, and the order in which they got one.
 type turnQueue struct {
 	*testing.T
-	turns turns
+	turns Turns
 
 	mu       sync.Mutex
 	admitted []string
 }
 
 // request makes a caller request a turn, and waits until it has one, is refused or waits.
-func (v *turnQueue) request(name string, b bounds, wait time.Duration) *turnRequest {
+func (v *turnQueue) request(name string, b Bounds, wait time.Duration) *turnRequest {
 	ctx, cancel := context.WithCancel(v.Context())
 	one := &turnRequest{name: name, release: make(chan struct{}), cancel: cancel}
 	go func() {
 		caller, _, _ := strings.Cut(name, " ")
-		leave, err := v.turns.enter(ctx, toolbox.Principal(caller), b, wait)
+		leave, err := v.turns.Enter(ctx, toolbox.Principal(caller), b, wait)
 		one.err = err
 		if err != nil {
 			return
@@ -66,14 +66,14 @@ func (v *turnQueue) finish(one *turnRequest) {
 
 func (v *turnQueue) wantRefused(one *turnRequest, why string) {
 	v.Helper()
-	if e, ok := errors.AsType[*busyError](one.err); !ok || !strings.Contains(e.why, why) {
+	if e, ok := errors.AsType[*BusyError](one.err); !ok || !strings.Contains(e.why, why) {
 		v.Errorf("%s is told %v, want …%s…", one.name, one.err, why)
 	}
 }
 
 func TestOneWhoFloodsIsBeforeNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v, b := &turnQueue{T: t}, bounds{total: 1, queue: 4}
+		v, b := &turnQueue{T: t}, Bounds{Total: 1, Queue: 4}
 		ann := v.request("ann 1", b, time.Hour)
 		var flood []*turnRequest
 		for _, who := range []string{"ann 2", "ann 3", "ann 4", "ann 5"} {
@@ -100,7 +100,7 @@ func TestOneWhoFloodsIsBeforeNobody(t *testing.T) {
 
 func TestWhoWaitsLeavesOrGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v, one := &turnQueue{T: t}, bounds{total: 1}
+		v, one := &turnQueue{T: t}, Bounds{Total: 1}
 		first := v.request("ann 1", one, time.Minute)
 		tired, late, next := v.request("ann 2", one, time.Minute), v.request("bob 1", one, time.Second), v.request("ann 3", one, time.Minute)
 		tired.cancel()
@@ -115,13 +115,13 @@ func TestWhoWaitsLeavesOrGoes(t *testing.T) {
 		if !next.admitted {
 			t.Fatal("nobody goes after those who left")
 		}
-		wide := bounds{total: 3, perCaller: 2}
+		wide := Bounds{Total: 3, PerCaller: 2}
 		waiting := v.request("bob 2", one, time.Minute)
 		fourth := v.request("ann 4", wide, time.Minute)
 		if !waiting.admitted || !fourth.admitted {
 			t.Error("a wider bound lets nobody go")
 		}
-		fifth := v.request("ann 5", bounds{perCaller: 2}, time.Second)
+		fifth := v.request("ann 5", Bounds{PerCaller: 2}, time.Second)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		v.wantRefused(fifth, "2 calls of this caller are in flight there")

@@ -1,4 +1,4 @@
-package interop
+package lane
 
 import (
 	"context"
@@ -16,15 +16,15 @@ const (
 	maxHabits = 4096
 )
 
-// habits records which requests of a server make it ask the client, above all calls of which tools. Over stdio a
+// Habits records which requests of a server make it ask the client, above all calls of which tools. Over stdio a
 // question does not name its request. So requests that are known to ask do not share a connection, and other requests
 // do. The zero value is ready.
-type habits struct {
+type Habits struct {
 	mu        sync.Mutex
 	bySubject map[string]*habit // by subject
 }
 
-// habit is the record of one subject. Its fields are guarded by habits.mu.
+// habit is the record of one subject. Its fields are guarded by Habits.mu.
 type habit struct {
 	asks     bool          // the server has asked during such a request
 	suspect  int           // open questions that such a request may have caused
@@ -33,29 +33,29 @@ type habit struct {
 	trialEnd time.Time     // when requests no longer wait for the trial
 }
 
-// sharing is how a request uses a connection.
-type sharing byte
+// Sharing is how a request uses a connection.
+type Sharing byte
 
 const (
-	sharedUse sharing = iota
-	trialUse          // alone, if that needs at most one further connection
-	exclusiveUse
+	SharedUse Sharing = iota
+	TrialUse          // alone, if that needs at most one further connection
+	ExclusiveUse
 )
 
-// subjectOf returns the kind of a request, or "" if its kind is not recorded.
-func subjectOf(method, name string) string {
+// SubjectOf returns the kind of a request, or "" if its kind is not recorded.
+func SubjectOf(method, name string) string {
 	if !protocol.MayRequireInput(method) {
 		return ""
 	}
 	return method + " " + name
 }
 
-// admit returns how a request uses a connection. endUse must be called afterwards. Its argument sent reports whether
+// Admit returns how a request uses a connection. endUse must be called afterwards. Its argument sent reports whether
 // the request was sent.
-func (h *habits) admit(ctx context.Context, subject string) (use sharing, endUse func(sent bool)) {
+func (h *Habits) Admit(ctx context.Context, subject string) (use Sharing, endUse func(sent bool)) {
 	endUse = func(bool) {}
 	if subject == "" {
-		return sharedUse, endUse
+		return SharedUse, endUse
 	}
 	for {
 		h.mu.Lock()
@@ -63,30 +63,30 @@ func (h *habits) admit(ctx context.Context, subject string) (use sharing, endUse
 		switch trial := k.trial; {
 		case k.asks || k.suspect > 0:
 			h.mu.Unlock()
-			return exclusiveUse, endUse
+			return ExclusiveUse, endUse
 		case k.quiet:
 			h.mu.Unlock()
-			return sharedUse, endUse
+			return SharedUse, endUse
 		case trial == nil:
 			k.trial, k.trialEnd = make(chan struct{}), time.Now().Add(trialWait)
 			h.mu.Unlock()
-			return trialUse, func(sent bool) { h.endTrial(k, sent) }
+			return TrialUse, func(sent bool) { h.endTrial(k, sent) }
 		default:
 			wait := time.Until(k.trialEnd)
 			h.mu.Unlock()
 			select {
 			case <-trial:
 			case <-time.After(wait):
-				return sharedUse, endUse
+				return SharedUse, endUse
 			case <-ctx.Done():
-				return sharedUse, endUse
+				return SharedUse, endUse
 			}
 		}
 	}
 }
 
 // record returns the record of a subject. Call it with mu held.
-func (h *habits) record(subject string) *habit {
+func (h *Habits) record(subject string) *habit {
 	k := h.bySubject[subject]
 	if k == nil {
 		if h.bySubject == nil || len(h.bySubject) >= maxHabits {
@@ -99,14 +99,14 @@ func (h *habits) record(subject string) *habit {
 }
 
 // endTrial ends a trial.
-func (h *habits) endTrial(k *habit, sent bool) {
+func (h *Habits) endTrial(k *habit, sent bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	k.quiet = k.quiet || sent && !k.asks
 	k.releaseWaiting()
 }
 
-// releaseWaiting releases the requests that wait for a trial. Call it with habits.mu held.
+// releaseWaiting releases the requests that wait for a trial. Call it with Habits.mu held.
 func (k *habit) releaseWaiting() {
 	if k.trial != nil {
 		close(k.trial)
@@ -114,9 +114,9 @@ func (k *habit) releaseWaiting() {
 	}
 }
 
-// recordQuestion records a question that one of the subjects has caused. settle must follow, with the subjects that may
+// RecordQuestion records a question that one of the subjects has caused. settle must follow, with the subjects that may
 // still be the cause.
-func (h *habits) recordQuestion(subjects []string) (settle func(causes []string)) {
+func (h *Habits) RecordQuestion(subjects []string) (settle func(causes []string)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	suspects := make([]*habit, len(subjects))
