@@ -285,7 +285,8 @@ func (w *follower) reload(ctx context.Context, now fileStates, requested bool) {
 	w.apply(c, requested)
 }
 
-// readAll reads the configuration. If a file that had servers or the policy cannot be read any more, it returns an error.
+// readAll reads the configuration. If a file that had servers, views or the policy cannot be read any
+// more, it returns an error.
 func (w *follower) readAll(ctx context.Context) (*mcpconfig.Config, error) {
 	if path := singleReadFile(&w.flags.ConfigFlags); path != "" { // reading a pipe would block forever
 		return nil, fmt.Errorf("%s is no file any more", path)
@@ -306,11 +307,14 @@ func (w *follower) readAll(ctx context.Context) (*mcpconfig.Config, error) {
 	return c, nil
 }
 
-// usedFiles returns the files that have servers or the policy.
+// usedFiles returns the files that have servers, views or the policy.
 func usedFiles(c *mcpconfig.Config) map[string]bool {
 	files := map[string]bool{}
 	for _, r := range c.Rows {
 		files[r.File] = true
+	}
+	for _, v := range c.Views {
+		files[v.File] = true // otherwise a project's view of the same name would replace it
 	}
 	if c.Policy != nil {
 		files[c.Policy.File] = true
