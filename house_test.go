@@ -56,7 +56,7 @@ var roomBudget = map[string]int{
 	"gateway":   7510,
 	"host":      7540,
 	"identity":  1850,
-	"internal":  13300,
+	"internal":  13350,
 	"interop":   12470,
 	"ledger":    4920,
 	"mcpconfig": 10935,
