@@ -46,10 +46,14 @@ type Engine struct {
 	js       jetstream.JetStream
 	kv       jetstream.KeyValue
 	warnings []string
+	stop     context.CancelFunc
+	running  sync.WaitGroup
 
 	mu          sync.Mutex
-	reconnected chan struct{} // closed when the connection is there again
-	clock       time.Time     // the time of the server at measured
+	opened      map[string]time.Time // when each stream was created, by name
+	removed     error                // of each step, once a stream was removed
+	reconnected chan struct{}        // closed when the connection is there again
+	clock       time.Time            // the time of the server at measured
 	measured    time.Time
 }
 
@@ -68,7 +72,7 @@ const (
 // Connect connects to a server and checks that it fulfils the requirements. Until Close, a lost connection is made
 // again.
 func Connect(ctx context.Context, opts *Options) (*Engine, error) {
-	e := &Engine{opts: *opts, reconnected: make(chan struct{})}
+	e := &Engine{opts: *opts, reconnected: make(chan struct{}), opened: map[string]time.Time{}, stop: func() {}}
 	e.opts.Name = cmp.Or(e.opts.Name, "indus")
 	if e.opts.Report == nil {
 		e.opts.Report = func(string) {}
@@ -92,6 +96,9 @@ func Connect(ctx context.Context, opts *Options) (*Engine, error) {
 	if w := clockWarning(time.Now().Sub(e.Now())); w != "" {
 		e.warnings = append(e.warnings, w)
 	}
+	follow, stop := context.WithCancel(context.WithoutCancel(ctx))
+	e.stop = stop
+	e.running.Go(func() { e.followStreams(follow) })
 	return e, nil
 }
 
@@ -148,12 +155,19 @@ func (e *Engine) connection() []client.Option {
 }
 
 // Close ends the connection.
-func (e *Engine) Close() { e.conn.Close() }
+func (e *Engine) Close() {
+	e.stop()
+	e.running.Wait()
+	e.conn.Close()
+}
 
 // Check implements [cluster.Engine].
 func (e *Engine) Check() error {
-	if e.conn.IsConnected() {
-		return nil
+	e.mu.Lock()
+	removed := e.removed
+	e.mu.Unlock()
+	if removed != nil || e.conn.IsConnected() {
+		return removed
 	}
 	return fmt.Errorf("%w (NATS: %w)", cluster.ErrUnavailable, cmp.Or(e.conn.LastError(), client.ErrDisconnected))
 }

@@ -515,6 +515,62 @@ func TestExpiredCredentials(t *testing.T) {
 	})
 }
 
+// A process whose stream was removed changes nothing in the stream that another process creates, and reports it. A
+// restart of the server is nothing of this kind.
+func TestStreamIsRemoved(t *testing.T) {
+	t.Parallel()
+	s := natsserver.Start(t)
+	var mu sync.Mutex
+	var reported strings.Builder
+	e := connect(t, &nats.Options{Report: func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		reported.WriteString(text)
+	}}, s)
+	says := func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return reported.String()
+	}
+	if _, err := e.KV("x").Set(t.Context(), "k", nil, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	s.Stop()
+	s.Run()
+	eventually(t, func() error {
+		_, err := e.KV("x").Get(t.Context(), "k")
+		return err
+	})
+	if text := says(); strings.Contains(text, "removed") {
+		t.Errorf("after a restart: %s", text)
+	}
+	conn, err := client.Connect(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	if err == nil {
+		err = js.DeleteStream(t.Context(), "KV_indus")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := connect(t, nil, s)
+	eventually(t, func() error {
+		if err := e.Check(); err == nil || !strings.Contains(says(), "KV_indus was removed") {
+			return fmt.Errorf("the state is gone: %v, %q", err, says())
+		}
+		return nil
+	})
+	if _, err := e.KV("x").Set(t.Context(), "k", nil, 0, 0); !errors.Is(err, cluster.ErrUnavailable) {
+		t.Errorf("a step in the other stream: %v", err)
+	}
+	if _, err := other.KV("x").Set(t.Context(), "k", nil, 0, 0); err != nil {
+		t.Error(err)
+	}
+}
+
 // A clock that differs from the server's does not matter: Now is the time of the server.
 func TestTimeOfTheServer(t *testing.T) {
 	t.Parallel()

@@ -74,6 +74,9 @@ func (e *Engine) stream(ctx context.Context, want jetstream.StreamConfig) (jetst
 	}
 	info := s.CachedInfo()
 	e.setClock(info.TimeStamp, sent)
+	e.mu.Lock()
+	e.opened[want.Name] = info.Created
+	e.mu.Unlock()
 	got := info.Config
 	var wrong []error
 	check := func(ok bool, format string, arguments ...any) {
