@@ -53,7 +53,7 @@ var roomBudget = map[string]int{
 	"cluster":   2690,
 	"cmd":       33270,
 	"examples":  300,
-	"gateway":   7510,
+	"gateway":   7530,
 	"host":      7540,
 	"identity":  1850,
 	"internal":  13350,

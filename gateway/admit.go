@@ -281,14 +281,12 @@ const codeRefused = -32010
 // byOperator returns the error of a request that an operator has cancelled, or else err. It does not replace nil.
 func byOperator(ctx context.Context, err error) error {
 	if err != nil && context.Cause(ctx) == activity.ErrCancelled {
-		return errByOperator()
+		return errByOperator
 	}
 	return err
 }
 
-func errByOperator() error {
-	return &interop.RPCError{Code: codeRefused, Message: activity.ErrCancelled.Error()}
-}
+var errByOperator error = &interop.RPCError{Code: codeRefused, Message: activity.ErrCancelled.Error()}
 
 // refusalIn returns the refusal in an error, or nil.
 func refusalIn(err error) *refusal {

@@ -131,16 +131,16 @@ func (v *view) offers(row *methods.Row) bool {
 		kind = methods.ByTool
 	}
 	return slices.ContainsFunc(v.servers(), func(server string) bool {
-		return v.scope.mayContain(server, kind) && (v.gateway.declares(server, row.Needs) ||
-			row.LegacyNeeds != nil && v.gateway.declares(server, row.LegacyNeeds))
+		return v.scope.mayContain(server, kind) && (v.gateway.lists.Declares(server, row.Needs) ||
+			row.LegacyNeeds != nil && v.gateway.lists.Declares(server, row.LegacyNeeds))
 	})
 }
 
 // lacksCapability reports whether the view's one server declares that it does not have a list. The server then answers
 // itself.
 func (v *view) lacksCapability(row *methods.Row) bool {
-	d := v.gateway.description(v.scope.server)
-	return d.capabilities != nil && !protocol.Has(d.capabilities, row.Needs)
+	d := v.gateway.lists.Description(v.scope.server)
+	return d.Capabilities != nil && !protocol.Has(d.Capabilities, row.Needs)
 }
 
 // handleUnlisted answers a method that is not in the table, or not for this client.
@@ -207,7 +207,7 @@ func (v *view) Info() json.RawMessage {
 	if !v.transparent {
 		return nil
 	}
-	return v.gateway.description(v.scope.server).info
+	return v.gateway.lists.Description(v.scope.server).Info
 }
 
 // Settle waits until the tools for p are complete. It implements [host.Settler].

@@ -25,9 +25,9 @@ func (g *Gateway) handleEvent(e interop.Event) {
 	g.countRestarts(e)
 	switch e.Kind {
 	case interop.ServerReady:
-		g.storeDescription(e.Server)
+		g.lists.Store(e.Server)
 	case interop.ServerFaulted: // until now clients saw its lists from the ledger
-		if !g.down()(e.Server) {
+		if !g.lists.Down()(e.Server) {
 			return
 		}
 	case interop.ServerRemoved:
@@ -36,11 +36,11 @@ func (g *Gateway) handleEvent(e interop.Event) {
 	default:
 		return
 	}
-	g.lists.invalidate(e.Server, "", "")
+	g.lists.Invalidate(e.Server, "", "")
 	g.notifyClients(e.Server, "prompts")
 	g.notifyClients(e.Server, "resources")
 	if e.Kind == interop.ServerReady {
-		g.lists.readMissing(e.Server)
+		g.lists.ReadMissing(e.Server)
 	}
 }
 
@@ -50,7 +50,7 @@ func (g *Gateway) handleNotification(server string, m interop.Message) {
 		if m.Method != listChanged(feature) {
 			continue
 		}
-		g.lists.invalidate(server, feature, m.Caller)
+		g.lists.Invalidate(server, feature, m.Caller)
 		if g.scheduleNotification(paceKey{server, feature}) {
 			g.notifyClients(server, feature)
 		}

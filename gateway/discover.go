@@ -40,7 +40,7 @@ func (v *view) discover(ctx context.Context, m interop.Message) json.RawMessage 
 func (v *view) awaitServer(ctx context.Context, server string) {
 	fleet := v.gateway.attached.Fleet
 	e, err := fleet.Endpoint(server, "")
-	if err != nil || e.Phase().Usable() || !v.transparent && v.gateway.description(server).capabilities != nil {
+	if err != nil || e.Phase().Usable() || !v.transparent && v.gateway.lists.Description(server).Capabilities != nil {
 		return
 	}
 	if wait := protocol.Duration(e.Server().Timeouts.Connect, protocol.DefaultConnect); wait > 0 {
@@ -48,8 +48,8 @@ func (v *view) awaitServer(ctx context.Context, server string) {
 		ctx, cancel = context.WithTimeout(ctx, wait)
 		defer cancel()
 	}
-	v.gateway.awaitAnswer(ctx, server) // a server that was just added is not idle yet
-	if fleet.Idle(server) && v.gateway.description(server).capabilities == nil {
+	v.gateway.lists.AwaitAnswer(ctx, server) // a server that was just added is not idle yet
+	if fleet.Idle(server) && v.gateway.lists.Description(server).Capabilities == nil {
 		if _, done, err := fleet.Use(ctx, server); err == nil {
 			done()
 		}
@@ -59,43 +59,43 @@ func (v *view) awaitServer(ctx context.Context, server string) {
 // ownCapabilities returns the capabilities and instructions of the view's one server, of now or of its last connection.
 // Except in a transparent view, tools always have listChanged: a new connection of the server may have other tools.
 func (v *view) ownCapabilities(server string) (caps json.RawMessage, instructions string) {
-	d := v.gateway.description(server)
-	if d.capabilities == nil {
+	d := v.gateway.lists.Description(server)
+	if d.Capabilities == nil {
 		return json.RawMessage(`{"tools":{"listChanged":true}}`), ""
 	}
-	tools, ok := wire.Lookup(d.capabilities, "tools")
+	tools, ok := wire.Lookup(d.Capabilities, "tools")
 	if !ok || v.transparent {
-		return d.capabilities, d.instructions
+		return d.Capabilities, d.Instructions
 	}
 	if changing, err := wire.Rewrite(tools, wire.Edit{Key: "listChanged", Value: json.RawMessage("true")}); err == nil {
 		tools = changing
 	}
 	edits := []wire.Edit{{Key: "tools", Value: tools}}
-	if tasks, ok := wire.Lookup(d.capabilities, "tasks"); ok { // the gateway does not list tasks, see tasks.go
+	if tasks, ok := wire.Lookup(d.Capabilities, "tasks"); ok { // the gateway does not list tasks, see tasks.go
 		if tasks, err := wire.Rewrite(tasks, wire.Edit{Key: "list"}); err == nil {
 			edits = append(edits, wire.Edit{Key: "tasks", Value: tasks})
 		}
 	}
-	if caps, err := wire.Rewrite(d.capabilities, edits...); err == nil {
-		return caps, d.instructions
+	if caps, err := wire.Rewrite(d.Capabilities, edits...); err == nil {
+		return caps, d.Instructions
 	}
-	return d.capabilities, d.instructions
+	return d.Capabilities, d.Instructions
 }
 
 // serverInstructions returns the instructions of the servers. It omits servers that have nothing in the view.
 func (v *view) serverInstructions(requester listRequester) []protocol.ServerInstructions {
 	var all []protocol.ServerInstructions
 	for _, server := range v.servers() {
-		d := v.gateway.description(server)
-		if d.instructions == "" || !v.hasPart(server, requester) {
+		d := v.gateway.lists.Description(server)
+		if d.Instructions == "" || !v.hasPart(server, requester) {
 			continue
 		}
 		entries := "prompts and resources"
-		if protocol.Has(d.capabilities, []string{"tools"}) {
+		if protocol.Has(d.Capabilities, []string{"tools"}) {
 			entries = "tools"
 		}
 		prefix := interop.Server{ID: server}.Prefixes()[0]
-		all = append(all, protocol.ServerInstructions{Server: server, Kind: entries, Prefix: prefix, Text: d.instructions})
+		all = append(all, protocol.ServerInstructions{Server: server, Kind: entries, Prefix: prefix, Text: d.Instructions})
 	}
 	return all
 }
@@ -133,7 +133,7 @@ func (v *view) mergedCapabilities(requester listRequester, era interop.Era) json
 // anyDeclares reports whether a server with such entries in the view declares the capability at a path of keys.
 func (v *view) anyDeclares(servers []string, kind methods.NameKind, path ...string) bool {
 	return slices.ContainsFunc(servers, func(server string) bool {
-		return v.scope.mayContain(server, kind) && v.gateway.declares(server, path)
+		return v.scope.mayContain(server, kind) && v.gateway.lists.Declares(server, path)
 	})
 }
 
@@ -150,7 +150,7 @@ func (v *view) extensions(servers []string) json.RawMessage {
 			if !v.scope.mayContain(server, kind) {
 				continue
 			}
-			all, _ := wire.Lookup(v.gateway.description(server).capabilities, "extensions")
+			all, _ := wire.Lookup(v.gateway.lists.Description(server).Capabilities, "extensions")
 			value = withMembers(value, all, key)
 		}
 		merged = merged.Raw(key, value)

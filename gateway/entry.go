@@ -188,7 +188,7 @@ func (x *exchange) recorded(
 // untrack ends a request in the activity. It returns err, or the error of a request that an operator has cancelled.
 func (x *exchange) untrack(err error) error {
 	if x.tracked.End() {
-		return errByOperator()
+		return errByOperator
 	}
 	return err
 }

@@ -94,8 +94,9 @@ type taskFollower struct {
 func (v *view) followers(
 	ctx context.Context, m interop.Message, ids []string, notify func(interop.Message),
 ) (all []*taskFollower) {
+	needs := v.gateway.table["tasks/get"].Needs
 	for _, s := range v.gateway.attached.Fleet.Servers() {
-		if !v.scope.mayContain(s.ID, methods.ByTool) || !v.gateway.declares(s.ID, []string{"extensions", methods.ExtTasks}) {
+		if !v.scope.mayContain(s.ID, methods.ByTool) || !v.gateway.lists.Declares(s.ID, needs) {
 			continue
 		}
 		f := &taskFollower{

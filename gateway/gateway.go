@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -14,10 +13,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/indusagi/indus/gateway/internal/lists"
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/gateway/internal/rates"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/identity"
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
@@ -97,23 +98,19 @@ type Gateway struct {
 	ready     chan struct{} // closed at the end of New
 	leaving   atomic.Bool   // see Leave
 	table     map[string]*methods.Row
-	lists     *serverLists
+	lists     *lists.Cache
 	ctx       context.Context // ends with the gateway
 	cancel    context.CancelFunc
 	running   sync.WaitGroup
 	direct    sync.WaitGroup // calls of Call; none is added once closed is set
 	unwatch   func()         // stops watching the events of the fleet
 
-	describeMu sync.Mutex // held while a description is made and given to the ledger
-
-	mu           sync.Mutex
-	views        map[string]*view // the other views, by path element; a view is made at its first request
-	namedViews   map[string]View
-	descriptions map[string]serverDescription // by server
-	loggedNotes  map[string]bool              // the notes that were logged
-	paces        map[paceKey]*pace
-	restarts     map[string]restarts // by server
-	closed       bool
+	mu         sync.Mutex
+	views      map[string]*view // the other views, by path element; a view is made at its first request
+	namedViews map[string]View
+	paces      map[paceKey]*pace
+	restarts   map[string]restarts // by server
+	closed     bool
 	// signIns holds the elicitations of legacy sessions that wait for a sign-in.
 	signIns map[signInKey]string
 
@@ -135,8 +132,7 @@ func (g *Gateway) Format(w fmt.State, _ rune) { _, _ = fmt.Fprint(w, g.attached.
 // of the ledger. The caller closes the gateway.
 func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway {
 	g := &Gateway{
-		views: map[string]*view{}, table: methods.Table(), descriptions: map[string]serverDescription{},
-		loggedNotes: map[string]bool{}, paces: map[paceKey]*pace{}, restarts: map[string]restarts{},
+		views: map[string]*view{}, table: methods.Table(), paces: map[paceKey]*pace{}, restarts: map[string]restarts{},
 		startedAt: time.Now(), ready: make(chan struct{}),
 	}
 	if opts != nil {
@@ -159,7 +155,12 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 		g.running.Go(func() { g.rates.Share(g.ctx, bus) })
 	}
 	g.attached = ledger.Attach(ctx, ledger.Empty(), servers, g.ledgerOptions())
-	g.lists = newServerLists(g)
+	saves := g.opts.Ledger
+	g.lists = lists.New(g.ctx, lists.Options{
+		Attached: g.attached, Table: g.table, Running: &g.running, Changed: g.notifyClients,
+		Saves: saves != nil && (saves.Log != nil || saves.Open != nil), Logger: g.opts.Host.Logger,
+		WaitUntil: g.startedAt.Add(protocol.Duration(g.opts.Host.ListWait, listWait)), Telemetry: g.opts.Control.Telemetry,
+	})
 	if g.opts.Transparent != "" {
 		g.mainView = g.newTransparent(g.opts.Transparent)
 	} else {
@@ -167,8 +168,8 @@ func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway 
 	}
 	g.unwatch = g.attached.Fleet.Events(g.handleEvent)
 	for _, st := range g.attached.Status() { // servers that are ready already
-		g.storeDescription(st.Server)
-		g.lists.readMissing(st.Server)
+		g.lists.Store(st.Server)
+		g.lists.ReadMissing(st.Server)
 	}
 	close(g.ready)
 	g.opts.Control.Telemetry.Observe(g.state)
@@ -237,11 +238,11 @@ func (g *Gateway) Reload(servers []interop.Server, views map[string]View) {
 		before, now := slices.IndexFunc(previous, same), slices.IndexFunc(current, same)
 		return now >= 0 && (before < 0 || originOf(previous[before]) == originOf(current[now]))
 	}
-	g.lists.retain(stays)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	maps.DeleteFunc(g.descriptions, func(id string, _ serverDescription) bool { return !stays(id) })
+	g.lists.Retain(stays)
 }
+
+// listWait bounds the wait for the lists of servers if host.Options.ListWait is 0.
+const listWait = 3 * time.Second
 
 // All views are below these paths.
 const (
@@ -357,7 +358,7 @@ func (g *Gateway) Close() {
 	}
 	g.cancel()
 	for _, st := range g.attached.Status() {
-		g.recordDescription(st.Server, maxDescribed+1)
+		g.lists.Save(st.Server)
 	}
 	g.attached.Close()
 	g.unwatch()

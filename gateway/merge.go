@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/indusagi/indus/gateway/internal/lists"
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -47,7 +48,7 @@ type ownName struct{ server, own string }
 // part is the contribution of one server.
 type part struct {
 	server string
-	*listing
+	*lists.Listing
 	visible bool // false: the server is down, and its rows only keep their names
 }
 
@@ -63,7 +64,7 @@ func (v *view) mergeParts(row *methods.Row, requester listRequester, parts []par
 	if row.Kind == methods.ByURI {
 		pages = v.pagesFor(requester)
 	}
-	parts = slices.DeleteFunc(parts, func(p part) bool { return p.listing == nil })
+	parts = slices.DeleteFunc(parts, func(p part) bool { return p.Listing == nil })
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, m := range v.lists[row.Name] {
@@ -92,15 +93,15 @@ func (m *mergedList) isFor(requester listRequester) bool {
 func (v *view) parts(ctx context.Context, row *methods.Row, requester listRequester, wait bool) []part {
 	servers := v.servers()
 	parts := make([]part, len(servers))
-	down := v.gateway.down()
+	down, reader := v.gateway.lists.Down(), lists.Reader{Caller: requester.caller, Declared: requester.kind.declared}
 	var reading sync.WaitGroup
 	for i, server := range servers {
 		parts[i] = part{server: server, visible: !down(server)}
 		if !wait {
-			parts[i].listing, _ = v.gateway.lists.cached(server, row, requester)
+			parts[i].Listing, _ = v.gateway.lists.Cached(server, row, reader)
 			continue
 		}
-		reading.Go(func() { parts[i].listing = v.gateway.lists.get(ctx, server, row, requester) })
+		reading.Go(func() { parts[i].Listing = v.gateway.lists.Get(ctx, server, row, reader) })
 	}
 	reading.Wait()
 	return parts
@@ -114,7 +115,7 @@ func (v *view) cachedOwner(
 	parts := v.parts(ctx, row, requester, false)
 	var before []string
 	first := slices.IndexFunc(parts, func(p part) bool {
-		return p.listing == nil && p.visible && v.mayYetList(p.server, row, requester)
+		return p.Listing == nil && p.visible && v.mayYetList(p.server, row, requester)
 	})
 	for _, p := range parts[:max(first, 0)] {
 		before = append(before, p.server)
@@ -126,8 +127,8 @@ func (v *view) cachedOwner(
 // mayYetList reports whether a connected server has the list and was not asked for it.
 func (v *view) mayYetList(server string, row *methods.Row, requester listRequester) bool {
 	g := v.gateway
-	_, asked := g.lists.cached(server, row, requester)
-	return !asked && !g.attached.Fleet.Idle(server) && !g.isPending(server) && g.declares(server, row.Needs)
+	_, asked := g.lists.Cached(server, row, lists.Reader{Caller: requester.caller, Declared: requester.kind.declared})
+	return !asked && !g.attached.Fleet.Idle(server) && !g.lists.IsPending(server) && g.lists.Declares(server, row.Needs)
 }
 
 // merge joins the parts to one list.
@@ -139,16 +140,16 @@ func (v *view) merge(row *methods.Row, requester listRequester, parts []part, pa
 	first := true
 	for _, p := range parts {
 		seen := map[string]bool{}
-		for _, raw := range p.rows {
+		for _, raw := range p.Rows {
 			id, err := protocol.OneMember(raw, row.ID)
 			own, ok := wire.Unquote(id)
 			switch {
 			case err != nil || !ok || !utf8.Valid(raw):
-				v.gateway.logOnce(p.server, p.caller, fmt.Sprintf(
+				v.gateway.lists.LogOnce(p.server, p.Caller, fmt.Sprintf(
 					"%s: a row has no %s, or two, or is not UTF-8: it is left out", row.Name, row.ID))
 				continue
 			case seen[own]:
-				v.gateway.logOnce(p.server, p.caller, fmt.Sprintf(
+				v.gateway.lists.LogOnce(p.server, p.Caller, fmt.Sprintf(
 					"%s: %q is there twice: the first one stands", row.Name, protocol.Printable(own, 80)))
 				continue
 			}
@@ -158,10 +159,10 @@ func (v *view) merge(row *methods.Row, requester listRequester, parts []part, pa
 		if !p.visible {
 			continue
 		}
-		if left := max(p.ttl-time.Since(p.readAt), 0); first || left < m.ttl {
+		if left := max(p.TTL-time.Since(p.ReadAt), 0); first || left < m.ttl {
 			m.ttl, first = left, false
 		}
-		m.private = m.private || p.private
+		m.private = m.private || p.Private
 	}
 	m.mergedAt = time.Now()
 	return m
@@ -174,7 +175,7 @@ func (m *mergedList) add(v *view, p part, own string, raw json.RawMessage) {
 		return
 	}
 	if _, taken := m.byName[name]; taken {
-		v.gateway.logOnce(p.server, p.caller, fmt.Sprintf(
+		v.gateway.lists.LogOnce(p.server, p.Caller, fmt.Sprintf(
 			"%s: %q is taken: it is left out", m.row.Name, protocol.Printable(name, 80)))
 		return
 	}
@@ -193,7 +194,7 @@ func (m *mergedList) add(v *view, p part, own string, raw json.RawMessage) {
 	if name != own {
 		renamed, err := wire.Rewrite(raw, wire.Edit{Key: m.row.ID, Value: wire.Quote(name)})
 		if err != nil {
-			v.gateway.logOnce(p.server, p.caller, fmt.Sprintf(
+			v.gateway.lists.LogOnce(p.server, p.Caller, fmt.Sprintf(
 				"%s: %q is ambiguous: %v", m.row.Name, protocol.Printable(own, 80), err))
 			delete(m.byName, name)
 			return

@@ -295,7 +295,7 @@ func (v *view) ownersOf(ctx context.Context, needs []string, requester listReque
 		if len(all) == maxSearched {
 			break
 		}
-		if !v.gateway.declares(server, needs) || v.gateway.attached.Fleet.Idle(server) {
+		if !v.gateway.lists.Declares(server, needs) || v.gateway.attached.Fleet.Idle(server) {
 			continue
 		}
 		if v.admits(requester, nil, nil, methods.ByURI, ownName{server, uri}) {
@@ -365,7 +365,7 @@ func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage
 	case !found:
 		_ = v.unlistedURI(ctx, m, name)
 		return nil, methods.InvalidParams(m, "nothing named %q is available", protocol.Printable(name, 80))
-	case !v.gateway.declares(owner.server, []string{"completions"}): // another server declares it
+	case !v.gateway.lists.Declares(owner.server, []string{"completions"}): // another server declares it
 		return json.RawMessage(`{"completion":{"values":[]}}`), nil
 	}
 	if owner.own != name {

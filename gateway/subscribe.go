@@ -110,7 +110,7 @@ func (v *view) Unsubscribe(ctx context.Context, m interop.Message, uri string) e
 func (v *view) unsubscribe(ctx context.Context, m interop.Message, uri string) error {
 	owners := v.ownersOf(ctx, []string{"resources"}, requesterOf(ctx), uri)
 	subscribes := func(owner ownName) bool {
-		return v.gateway.declares(owner.server, []string{"resources", "subscribe"})
+		return v.gateway.lists.Declares(owner.server, []string{"resources", "subscribe"})
 	}
 	if len(owners) == 1 { // more of them are not asked
 		it := item{Item: partItem(nil, methods.ByURI, owners[0]), action: policy.Subscribe, continues: true}

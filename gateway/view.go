@@ -1,12 +1,14 @@
 package gateway
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
 )
@@ -141,4 +143,24 @@ func (v *view) servers() []string {
 		}
 	}
 	return ids
+}
+
+// hasPending reports whether a server of the view has neither answered nor failed yet.
+func (v *view) hasPending() bool {
+	return slices.ContainsFunc(v.gateway.attached.Fleet.Snapshot("").Pending, v.scope.mayContainAny)
+}
+
+// awaitServers waits until all servers of the view have answered or failed once, for at most the default connect
+// timeout. It reports whether there was a server to wait for.
+func (v *view) awaitServers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, protocol.DefaultConnect)
+	defer cancel()
+	waited := false
+	for _, server := range v.gateway.attached.Fleet.Snapshot("").Pending {
+		if v.scope.mayContainAny(server) {
+			v.gateway.lists.AwaitAnswer(ctx, server)
+			waited = true
+		}
+	}
+	return waited
 }

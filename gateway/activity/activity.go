@@ -1,7 +1,8 @@
 // Package activity has the requests of a gateway in memory, for people who look at it. Make a [Tracker] with [New], and
 // give it to the gateway as Control.Activity. The gateway calls Begin, Record, Changed and Request.End.
 //
-// All methods of a Tracker may be called from any goroutine. None waits for anything, and none fails.
+// All methods of a Tracker may be called from any goroutine. None waits for anything, and none fails. Begin, Record and
+// Changed do nothing if the Tracker is nil.
 package activity
 
 import (
@@ -129,7 +130,7 @@ type Request struct {
 	cancel  context.CancelCauseFunc
 }
 
-// Begin adds a request in flight, and returns its context. If t is nil, it does nothing.
+// Begin adds a request in flight, and returns its context.
 func (t *Tracker) Begin(ctx context.Context, r *Request, s Source) context.Context {
 	if t == nil {
 		return ctx
@@ -174,8 +175,7 @@ func bounded(r *audit.Record) audit.Record {
 	return out
 }
 
-// Record adds a request that has ended. If the tool is unlisted, the caller may have invented its name. If t is nil,
-// it does nothing.
+// Record adds a request that has ended. If the tool is unlisted, the caller may have invented its name.
 func (t *Tracker) Record(r *audit.Record, unlisted bool) {
 	if t == nil {
 		return
@@ -246,7 +246,7 @@ func (d *durations) add(one time.Duration) {
 	d.n++
 }
 
-// Changed notifies watchers that a request in flight is in another state. If t is nil, it does nothing.
+// Changed notifies watchers that a request in flight is in another state.
 func (t *Tracker) Changed() {
 	if t != nil {
 		t.watchers.Notify()

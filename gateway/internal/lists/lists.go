@@ -1,24 +1,32 @@
-package gateway
+// Package lists caches the lists of servers beside tools, and their descriptions, for the time when they do not run
+// and, in the ledger, for the next run. It has no idea of views: a list has the server's own names.
+//
+// All methods of [Cache] may be called from any goroutine. A list that cannot be read is logged once, and the last one
+// stays.
+package lists
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/telemetry"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
 )
 
 const (
 	maxListPages = 1000
-	listWait     = 3 * time.Second // if host.Options.ListWait is 0
 	// listPatience is how long a client waits for a newer list if an older one is cached. It also bounds the wait for a
 	// list that could not be read the last time.
 	listPatience = 2 * time.Second
@@ -32,29 +40,59 @@ const (
 	maxLimitedBytes = 64 << 20
 )
 
-// listing is the list of one server, as the server wrote it. It is immutable.
-type listing struct {
+// Listing is the list of one server, as the server wrote it. It is immutable.
+type Listing struct {
 	endpoint *interop.Endpoint // the endpoint that sent the list
-	rows     []json.RawMessage
-	ttl      time.Duration     // 0: the server gave none
-	private  bool              // only for the caller of the request
-	caller   toolbox.Principal // that caller; "": the list is for several callers
+	Rows     []json.RawMessage
+	TTL      time.Duration     // 0: the server gave none
+	Private  bool              // only for the caller of the request
+	Caller   toolbox.Principal // that caller; "": the list is for several callers
 	size     int               // bytes of the replies that it was read from
-	readAt   time.Time
+	ReadAt   time.Time
 }
 
-// serverLists caches the lists of the servers. Lists of tools are cached by the fleet instead.
-type serverLists struct {
-	gateway *Gateway
+// Options configures a [Cache].
+type Options struct {
+	Attached *ledger.Attachment // has the servers
+	Table    map[string]*methods.Row
+	Running  *sync.WaitGroup // has the goroutines that read lists
+	// Changed is called if a list may have changed after callers of Get got an older one. It must not block.
+	Changed func(server, feature string)
+	// Saves reports whether the ledger keeps the descriptions of servers for the next run.
+	Saves bool
+	// WaitUntil bounds the time for which Get waits for servers that have not answered yet.
+	WaitUntil time.Time
+	Logger    *slog.Logger         // may be nil
+	Telemetry *telemetry.Telemetry // may be nil
+}
+
+// Cache holds the descriptions of servers, and their lists except those of tools, which the fleet caches.
+type Cache struct {
+	o   Options
+	ctx context.Context // ends with the gateway
+
+	saveMu sync.Mutex // held while a description is made and given to the ledger
 
 	mu           sync.Mutex
+	descriptions map[string]Description // by server
+	loggedNotes  map[string]bool        // the notes that were logged
 	lists        map[listKey]*cachedListing
 	limitedLists int // number of lists of single callers and of kinds of clients
 	limitedBytes int // size of these lists
 }
 
-func newServerLists(g *Gateway) *serverLists {
-	return &serverLists{gateway: g, lists: map[listKey]*cachedListing{}}
+// New returns an empty cache. Its requests to servers end with ctx.
+func New(ctx context.Context, o Options) *Cache {
+	return &Cache{
+		o: o, ctx: ctx, descriptions: map[string]Description{}, loggedNotes: map[string]bool{},
+		lists: map[listKey]*cachedListing{},
+	}
+}
+
+// Reader is a caller that reads lists, with the capabilities that its client declares.
+type Reader struct {
+	Caller   toolbox.Principal
+	Declared interop.Declared
 }
 
 type listKey struct {
@@ -69,7 +107,7 @@ func (k listKey) isLimited() bool { return k.private || k.declared != interop.De
 
 // cachedListing holds the cached list and the state of its refresh.
 type cachedListing struct {
-	last          *listing // nil before the first
+	last          *Listing // nil before the first
 	private       bool     // each caller has its own list
 	changes       int      // how often the server reported a change
 	changesAtRead int      // the value of changes when last was requested
@@ -78,30 +116,30 @@ type cachedListing struct {
 	failed        int       // failures since the last success
 }
 
-// cached returns the cached list, or nil if there is none, and whether the server was asked, with or without success.
-func (s *serverLists) cached(server string, row *methods.Row, requester listRequester) (last *listing, asked bool) {
-	d := s.gateway.declaredTo(server, requester)
-	s.gateway.storedDescription(server)
+// Cached returns the cached list, or nil if there is none, and whether the server was asked, with or without success.
+func (s *Cache) Cached(server string, row *methods.Row, reader Reader) (last *Listing, asked bool) {
+	d := s.declaredTo(server, reader)
+	s.stored(server)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, k := s.find(server, row, d, requester.caller)
+	_, k := s.find(server, row, d, reader.Caller)
 	asked = k.last != nil || k.failed > 0
 	if k.last == nil {
-		_, k = s.find(server, row, interop.Declared{}, requester.caller)
+		_, k = s.find(server, row, interop.Declared{}, reader.Caller)
 	}
 	return k.last, asked
 }
 
 // declaredTo returns the capabilities of a client if the server may list something else for them, and zero otherwise.
-func (g *Gateway) declaredTo(server string, requester listRequester) interop.Declared {
-	if d := requester.kind.declared; g.attached.Fleet.Differs(server, d) {
+func (s *Cache) declaredTo(server string, reader Reader) interop.Declared {
+	if d := reader.Declared; s.o.Attached.Fleet.Differs(server, d) {
 		return d
 	}
 	return interop.Declared{}
 }
 
 // find returns the list that a caller sees. The caller of find holds mu.
-func (s *serverLists) find(
+func (s *Cache) find(
 	server string, row *methods.Row, d interop.Declared, caller toolbox.Principal,
 ) (listKey, *cachedListing) {
 	key := listKey{server: server, method: row.Name, declared: d}
@@ -113,7 +151,7 @@ func (s *serverLists) find(
 	return key, k
 }
 
-func (s *serverLists) entry(key listKey) *cachedListing {
+func (s *Cache) entry(key listKey) *cachedListing {
 	k := s.lists[key]
 	if k == nil {
 		if key.isLimited() {
@@ -129,7 +167,7 @@ func (s *serverLists) entry(key listKey) *cachedListing {
 }
 
 // evictLargest makes room for the list added: it evicts the lists of the principal that has most. The caller holds mu.
-func (s *serverLists) evictLargest(added listKey) {
+func (s *Cache) evictLargest(added listKey) {
 	counts := map[toolbox.Principal]int{}
 	largest := added.caller
 	for key, k := range s.lists {
@@ -144,7 +182,7 @@ func (s *serverLists) evictLargest(added listKey) {
 }
 
 // evict removes the selected lists. The caller holds mu.
-func (s *serverLists) evict(selected func(listKey) bool) {
+func (s *Cache) evict(selected func(listKey) bool) {
 	for key, k := range s.lists {
 		if !selected(key) {
 			continue
@@ -158,7 +196,7 @@ func (s *serverLists) evict(selected func(listKey) bool) {
 }
 
 // length returns the size of a listing in bytes, or 0 if there is none.
-func (l *listing) length() int {
+func (l *Listing) length() int {
 	if l == nil {
 		return 0
 	}
@@ -171,38 +209,33 @@ func (k *cachedListing) isValid(row *methods.Row, e *interop.Endpoint) bool {
 	if l == nil || l.endpoint != e || k.changesAtRead != k.changes {
 		return false
 	}
-	if l.ttl > 0 {
-		return time.Since(l.readAt) < l.ttl
+	if l.TTL > 0 {
+		return time.Since(l.ReadAt) < l.TTL
 	}
 	return row.Announced && protocol.Declares(e.Capabilities(), row.Needs[0], "listChanged")
 }
 
-// get returns the list of a server for a caller. It returns the cached list if that is valid. Otherwise it asks the
+// Get returns the list of a server for a caller. It returns the cached list if that is valid. Otherwise it asks the
 // server and returns the new list, if it arrives in time. It returns nil if no list is known.
-func (s *serverLists) get(ctx context.Context, server string, row *methods.Row, requester listRequester) *listing {
-	e, err := s.gateway.attached.Fleet.Endpoint(server, requester.caller)
+func (s *Cache) Get(ctx context.Context, server string, row *methods.Row, reader Reader) *Listing {
+	s.stored(server)
+	s.awaitServer(ctx, server, row, reader)
+	e, err := s.o.Attached.Fleet.Endpoint(server, reader.Caller)
 	if err != nil {
 		return nil
 	}
-	s.gateway.storedDescription(server)
-	if s.awaitServer(ctx, server, row, requester) {
-		e, err = s.gateway.attached.Fleet.Endpoint(server, requester.caller)
-		if err != nil {
-			return nil
-		}
-	}
-	idle := s.gateway.attached.Fleet.Idle(server) && s.gateway.mayDeclare(server, row.Needs)
-	d := s.gateway.declaredTo(server, requester)
+	idle := s.o.Attached.Fleet.Idle(server) && s.mayDeclare(server, row.Needs)
+	d := s.declaredTo(server, reader)
 	for range 3 { // a list may change, or turn out to be private, while it is read
 		s.mu.Lock()
-		key, k := s.find(server, row, d, requester.caller)
+		key, k := s.find(server, row, d, reader.Caller)
 		if idle && k.last == nil { // an idle server is not started for the list of one kind of client
 			d = interop.Declared{}
-			key, k = s.find(server, row, d, requester.caller)
+			key, k = s.find(server, row, d, reader.Caller)
 		}
 		if !key.private && isPerPrincipal(e) {
 			k.last, k.private = nil, true
-			key, k = s.find(server, row, d, requester.caller)
+			key, k = s.find(server, row, d, reader.Caller)
 		}
 		has := k.last != nil || k.failed > 0
 		stale := e.Phase().Usable() && protocol.Has(e.Capabilities(), row.Needs) && !k.isValid(row, e)
@@ -211,7 +244,7 @@ func (s *serverLists) get(ctx context.Context, server string, row *methods.Row, 
 			return k.last
 		}
 		if k.reading == nil {
-			refreshCtx := s.gateway.ctx
+			refreshCtx := s.ctx
 			if c := interop.ClientOf(ctx); c != nil && c.Back != nil {
 				refreshCtx = interop.WithClient(refreshCtx, c.Listing())
 			}
@@ -222,67 +255,59 @@ func (s *serverLists) get(ctx context.Context, server string, row *methods.Row, 
 		}
 		reading, requested := k.reading, k.changes
 		s.mu.Unlock()
-		ended := s.gateway.opts.Control.Telemetry.Wait(ctx)
-		answered := s.awaitRefresh(ctx, reading, has)
-		ended()
-		if !answered {
+		if !s.awaitRefresh(ctx, reading, has) {
 			break
 		}
 		s.mu.Lock()
-		_, now := s.find(server, row, d, requester.caller)
+		_, now := s.find(server, row, d, reader.Caller)
 		done := now == k && k.changes == requested
 		s.mu.Unlock()
 		if done {
 			break
 		}
 	}
-	last, _ := s.cached(server, row, requester)
+	last, _ := s.Cached(server, row, reader)
 	return last
 }
 
 // awaitServer waits for a server that has not answered yet, if no list of it is known. Like the first tools/list on
-// stdio, it waits at most until the gateway is ListWait old. It reports whether it waited.
-func (s *serverLists) awaitServer(ctx context.Context, server string, row *methods.Row, requester listRequester) bool {
-	g := s.gateway
-	left := time.Until(g.startedAt.Add(protocol.Duration(g.opts.Host.ListWait, listWait)))
-	if left <= 0 || !g.isPending(server) || !g.mayDeclare(server, row.Needs) {
-		return false
+// stdio, it waits at most until WaitUntil.
+func (s *Cache) awaitServer(ctx context.Context, server string, row *methods.Row, reader Reader) {
+	if !time.Now().Before(s.o.WaitUntil) || !s.IsPending(server) || !s.mayDeclare(server, row.Needs) {
+		return
 	}
-	if last, _ := s.cached(server, row, requester); last != nil {
-		return false
+	if last, _ := s.Cached(server, row, reader); last != nil {
+		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, left)
+	ctx, cancel := context.WithDeadline(ctx, s.o.WaitUntil)
 	defer cancel()
-	g.awaitAnswer(ctx, server)
-	return true
+	s.AwaitAnswer(ctx, server)
 }
 
 // startRefresh starts to read a list. The caller holds mu.
-func (s *serverLists) startRefresh(
-	ctx context.Context, server string, row *methods.Row, key listKey, k *cachedListing,
-) {
+func (s *Cache) startRefresh(ctx context.Context, server string, row *methods.Row, key listKey, k *cachedListing) {
 	k.reading = make(chan struct{})
-	s.gateway.running.Go(func() {
+	s.o.Running.Go(func() {
 		began := time.Now()
 		if !s.refresh(ctx, server, row, key, k) {
 			return
 		}
 		if !key.isLimited() {
-			s.gateway.recordDescription(server, maxDescribed)
+			s.save(server, maxSaves)
 		}
 		if time.Since(began) >= listPatience { // meanwhile clients got an older list
-			s.gateway.notifyClients(server, row.Needs[0])
+			s.o.Changed(server, row.Needs[0])
 		}
 	})
 }
 
-// readMissing reads the lists of a ready server that the ledger does not have, so that the next start has them.
-func (s *serverLists) readMissing(server string) {
-	e, err := s.gateway.attached.Fleet.Endpoint(server, "")
-	if o := s.gateway.opts.Ledger; err != nil || isPerPrincipal(e) || o == nil || o.Log == nil && o.Open == nil {
+// ReadMissing reads the lists of a ready server that the ledger does not have, so that the next start has them.
+func (s *Cache) ReadMissing(server string) {
+	e, err := s.o.Attached.Fleet.Endpoint(server, "")
+	if err != nil || isPerPrincipal(e) || !s.o.Saves {
 		return
 	}
-	for _, row := range s.gateway.table {
+	for _, row := range s.o.Table {
 		if row.Handler == methods.FromAll && protocol.Has(e.Capabilities(), row.Needs) {
 			s.mu.Lock()
 			s.startCommonRefresh(server, row)
@@ -293,15 +318,16 @@ func (s *serverLists) readMissing(server string) {
 
 // startCommonRefresh starts to read the list that all clients see, unless it is known. The ledger needs it once, even
 // if only special lists are requested. The caller holds mu.
-func (s *serverLists) startCommonRefresh(server string, row *methods.Row) {
+func (s *Cache) startCommonRefresh(server string, row *methods.Row) {
 	key := listKey{server: server, method: row.Name}
 	if k := s.entry(key); k.last == nil && !k.private && k.failed == 0 && k.reading == nil {
-		s.startRefresh(s.gateway.ctx, server, row, key, k)
+		s.startRefresh(s.ctx, server, row, key, k)
 	}
 }
 
 // awaitRefresh waits until a list is read. It returns false if that takes too long.
-func (s *serverLists) awaitRefresh(ctx context.Context, asking <-chan struct{}, has bool) bool {
+func (s *Cache) awaitRefresh(ctx context.Context, asking <-chan struct{}, has bool) bool {
+	defer s.o.Telemetry.Wait(ctx)()
 	var late <-chan time.Time
 	if has {
 		late = time.After(listPatience)
@@ -317,7 +343,7 @@ func (s *serverLists) awaitRefresh(ctx context.Context, asking <-chan struct{}, 
 
 // refresh reads a list from a server and caches it. A failure leaves the cached list in place. If ctx has a client, the
 // list is for that client among others. refresh reports whether the list changed.
-func (s *serverLists) refresh(
+func (s *Cache) refresh(
 	ctx context.Context, server string, row *methods.Row, key listKey, k *cachedListing,
 ) (fresh bool) {
 	s.mu.Lock()
@@ -325,7 +351,7 @@ func (s *serverLists) refresh(
 	s.mu.Unlock()
 	l, err := s.request(ctx, server, row, key)
 	if err != nil {
-		s.gateway.logOnce(key.server, key.caller, fmt.Sprintf("%s: %v", row.Name, err))
+		s.LogOnce(key.server, key.caller, fmt.Sprintf("%s: %v", row.Name, err))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -337,7 +363,7 @@ func (s *serverLists) refresh(
 		k.failed++
 		return false
 	case l == nil: // the server is now known to have no such list
-	case l.private && !key.private:
+	case l.Private && !key.private:
 		k.last, k.private = nil, true // the caller asks again for its own list
 	case k.last != nil && l.same(k.last):
 		k.changesAtRead, k.retry = at, time.Time{} // the merged lists that were made of it stay
@@ -350,7 +376,7 @@ func (s *serverLists) refresh(
 }
 
 // store stores a listing as the last one. The caller holds mu.
-func (s *serverLists) store(key listKey, k *cachedListing, l *listing) {
+func (s *Cache) store(key listKey, k *cachedListing, l *Listing) {
 	if key.isLimited() && s.lists[key] == k {
 		s.limitedBytes += l.length() - k.last.length()
 		if s.limitedBytes > maxLimitedBytes {
@@ -361,8 +387,8 @@ func (s *serverLists) store(key listKey, k *cachedListing, l *listing) {
 }
 
 // request reads a list from a server. It returns nil if the server does not declare the capability.
-func (s *serverLists) request(ctx context.Context, server string, row *methods.Row, key listKey) (*listing, error) {
-	e, done, err := s.gateway.attached.Fleet.Use(ctx, server)
+func (s *Cache) request(ctx context.Context, server string, row *methods.Row, key listKey) (*Listing, error) {
+	e, done, err := s.o.Attached.Fleet.Use(ctx, server)
 	if err != nil {
 		return nil, err
 	}
@@ -377,8 +403,8 @@ func (s *serverLists) request(ctx context.Context, server string, row *methods.R
 	}
 	l, err := s.pages(ctx, e, row, key)
 	if err == nil && isPerPrincipal(e) { // it came over the caller's own connection, which may be newer
-		l.private = true
-		if own, err := s.gateway.attached.Fleet.Endpoint(server, key.caller); err == nil {
+		l.Private = true
+		if own, err := s.o.Attached.Fleet.Endpoint(server, key.caller); err == nil {
 			l.endpoint = own
 		}
 	}
@@ -386,19 +412,19 @@ func (s *serverLists) request(ctx context.Context, server string, row *methods.R
 }
 
 // same reports whether two listings are equal and neither has a ttl.
-func (l *listing) same(o *listing) bool {
-	return l.endpoint == o.endpoint && l.ttl == 0 && o.ttl == 0 && l.private == o.private &&
-		slices.EqualFunc(l.rows, o.rows, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+func (l *Listing) same(o *Listing) bool {
+	return l.endpoint == o.endpoint && l.TTL == 0 && o.TTL == 0 && l.Private == o.Private &&
+		slices.EqualFunc(l.Rows, o.Rows, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 }
 
 // pages reads all pages of a list.
-func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *methods.Row, key listKey) (*listing, error) {
-	l := &listing{endpoint: e, readAt: time.Now(), ttl: protocol.MaxTTL, caller: key.caller}
+func (s *Cache) pages(ctx context.Context, e *interop.Endpoint, row *methods.Row, key listKey) (*Listing, error) {
+	l := &Listing{endpoint: e, ReadAt: time.Now(), TTL: protocol.MaxTTL, Caller: key.caller}
 	pages := protocol.Pages{Method: row.Name, Key: row.List, MaxPages: maxListPages, MaxBytes: interop.MaxMessage}
 	ask := e.Do
 	if key.declared != (interop.Declared{}) || isPerPrincipal(e) { // on the connection of the client or principal
 		ask = func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-			return s.gateway.attached.Fleet.Request(ctx, e.Server().ID, m)
+			return s.o.Attached.Fleet.Request(ctx, e.Server().ID, m)
 		}
 	}
 	rest, err := pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
@@ -410,7 +436,7 @@ func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *metho
 		return nil, err
 	}
 	if rest != "" {
-		s.gateway.logOnce(e.Server().ID, key.caller, rest)
+		s.LogOnce(e.Server().ID, key.caller, rest)
 	}
 	return l, nil
 }
@@ -419,30 +445,31 @@ func (s *serverLists) pages(ctx context.Context, e *interop.Endpoint, row *metho
 func isPerPrincipal(e *interop.Endpoint) bool { return e.Server().Pool.Per == interop.PerPrincipal }
 
 // add appends a page.
-func (l *listing) add(page []wire.Member, rows []json.RawMessage) {
+func (l *Listing) add(page []wire.Member, rows []json.RawMessage) {
 	ttl, private := protocol.Caching(page)
-	l.rows, l.ttl, l.private = append(l.rows, rows...), min(l.ttl, ttl), l.private || private
+	l.Rows, l.TTL, l.Private = append(l.Rows, rows...), min(l.TTL, ttl), l.Private || private
 }
 
-// invalidate invalidates the cached lists of a server for a feature, "prompts" or "resources". The server reported the
+// Invalidate invalidates the cached lists of a server for a feature, "prompts" or "resources". The server reported the
 // change to the principal to. "" means all features, or all principals.
-func (s *serverLists) invalidate(server, feature string, to toolbox.Principal) {
+func (s *Cache) Invalidate(server, feature string, to toolbox.Principal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, k := range s.lists {
 		if key.server != server || to != "" && key.caller != to {
 			continue
 		}
-		if feature == "" || slices.Contains(s.gateway.table[key.method].Needs, feature) {
+		if feature == "" || slices.Contains(s.o.Table[key.method].Needs, feature) {
 			k.changes++
 			k.retry = time.Time{}
 		}
 	}
 }
 
-// retain removes the lists of servers that are gone.
-func (s *serverLists) retain(has func(server string) bool) {
+// Retain removes the lists and descriptions of servers that are gone.
+func (s *Cache) Retain(has func(server string) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.evict(func(key listKey) bool { return !has(key.server) })
+	maps.DeleteFunc(s.descriptions, func(id string, _ Description) bool { return !has(id) })
 }
