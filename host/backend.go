@@ -1,10 +1,12 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
 
+	"github.com/indusagi/indus/host/internal/tools"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -77,8 +79,27 @@ type Namer interface {
 	Info() json.RawMessage
 }
 
+// Tools returns a [Backend] that publishes a toolbox. tools/list returns its snapshots, and tools/call uses its exact
+// entry (Do). A nil src has no tools.
+//
+// Schemas and whole tools are published as their owners wrote them, except for the name. Parts for which clients of an
+// era refuse a whole list are left out. A tool with an input schema that is not of type "object" is not published.
+//
+// It uses the options Library, Page, Keys, Exact, Parameters and Logger.
+func Tools(src toolbox.Source, opts *Options) Backend {
+	o := cmp.Or(opts, &Options{})
+	t := tools.New(src, tools.Options{
+		Exact: o.Exact, Parameters: o.Parameters, Page: o.Page, Keys: o.Keys, Logger: o.Logger,
+	})
+	if o.Library == nil {
+		return t
+	}
+	return &libraryBackend{t, o.Library}
+}
+
 var (
-	_ Settler       = (*toolsBackend)(nil)
-	_ HeaderChecker = (*toolsBackend)(nil)
-	_ Subscriber    = (*toolsBackend)(nil)
+	_ Settler       = (*tools.Backend)(nil)
+	_ HeaderChecker = (*tools.Backend)(nil)
+	_ Subscriber    = (*tools.Backend)(nil)
+	_ Subscriber    = (*libraryBackend)(nil)
 )

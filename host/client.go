@@ -170,12 +170,5 @@ func (r *frontRequest) withClientToken(params json.RawMessage) json.RawMessage {
 // isSevere reports whether a log message is at or above a level.
 func isSevere(params json.RawMessage, level string) bool {
 	severity, _ := protocol.LookupString(params, "level")
-	return levelReaches(severity, level)
-}
-
-// levelReaches reports whether a severity is at or above a level.
-func levelReaches(severity, level string) bool {
-	all := protocol.LogSeverities()
-	least := slices.Index(all, level)
-	return least >= 0 && slices.Index(all, severity) >= least
+	return protocol.ReachesSeverity(severity, level)
 }

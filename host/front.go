@@ -17,6 +17,7 @@ import (
 
 	"github.com/indusagi/indus/host/internal/count"
 	"github.com/indusagi/indus/host/internal/parked"
+	"github.com/indusagi/indus/host/internal/tools"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
@@ -225,7 +226,7 @@ func (f *front) failure(ctx context.Context, r *frontRequest, err error) frontAn
 		return frontAnswer{err: &out}
 	}
 	if fault, ok := errors.AsType[*interop.Fault](err); ok {
-		return frontError(0, interop.CodeInternal, "%s", faultText(fault))
+		return frontError(0, interop.CodeInternal, "%s", tools.FaultText(fault))
 	}
 	if hostErr, ok := errors.AsType[hostError](err); ok {
 		return frontError(0, interop.CodeInternal, "%s: %v", r.method, hostErr)
@@ -252,14 +253,6 @@ func (f *front) drain() <-chan struct{} {
 
 func methodNotFound(method string) frontAnswer {
 	return frontError(http.StatusNotFound, interop.CodeMethodNotFound, "method not found: %s", method)
-}
-
-// faultText returns the message of a fault with its advice.
-func faultText(fault *interop.Fault) string {
-	if advice := fault.Advice(); advice != "" {
-		return fault.Message + "; what to try: " + advice
-	}
-	return fault.Message
 }
 
 // back receives the messages of a backend that belong to a request, while the backend handles it.

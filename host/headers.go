@@ -1,8 +1,6 @@
 package host
 
 import (
-	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,12 +11,10 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/indusagi/indus/internal/protocol"
-	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 )
 
@@ -46,7 +42,7 @@ func (h *Host) CheckOrigin(r *http.Request) error {
 func (h *Host) allowOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
 	head := w.Header()
 	head.Add("Vary", "Origin")
-	origin, ok := headerValue(r.Header, "Origin")
+	origin, ok := protocol.OneHeader(r.Header, "Origin")
 	if !ok {
 		return false
 	}
@@ -167,7 +163,7 @@ func (h *Host) refuseCaller(w http.ResponseWriter, err error) *refusal {
 // checkStandardHeaders returns an error if the Mcp-Method and Mcp-Name headers of a modern request do not match its
 // body (SEP-2243).
 func checkStandardHeaders(h http.Header, method string, params json.RawMessage) error {
-	switch got, ok := headerValue(h, protocol.HeaderMethod); {
+	switch got, ok := protocol.OneHeader(h, protocol.HeaderMethod); {
 	case !ok:
 		return fmt.Errorf("the %s header is missing", protocol.HeaderMethod)
 	case got != method:
@@ -177,11 +173,11 @@ func checkStandardHeaders(h http.Header, method string, params json.RawMessage) 
 	if key == "" {
 		return nil
 	}
-	raw, ok := headerValue(h, protocol.HeaderName)
+	raw, ok := protocol.OneHeader(h, protocol.HeaderName)
 	if !ok {
 		return fmt.Errorf("the %s header is missing", protocol.HeaderName)
 	}
-	got, ok := decodeHeader(raw)
+	got, ok := protocol.DecodeHeader(raw)
 	if !ok {
 		return fmt.Errorf("the %s header has an invalid value", protocol.HeaderName)
 	}
@@ -189,118 +185,4 @@ func checkStandardHeaders(h http.Header, method string, params json.RawMessage) 
 		return fmt.Errorf("the %s header has %q, the body %q", protocol.HeaderName, got, want)
 	}
 	return nil
-}
-
-// CheckHeader returns an error if the Mcp-Param-* headers of a tools/call do not match its arguments; see
-// [HeaderChecker].
-func (t *toolsBackend) CheckHeader(_ context.Context, m interop.Message, h http.Header) error {
-	if m.Method != protocol.MethodToolsCall {
-		return nil
-	}
-	l := t.list(m.Caller)
-	if l.headers == nil {
-		return nil
-	}
-	name, _ := protocol.LookupString(m.Params, "name")
-	args, _ := wire.Lookup(m.Params, "arguments")
-	for _, p := range l.headers[name] {
-		if err := checkParam(p, h, args); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkParam compares one argument with its header.
-func checkParam(p protocol.ParamHeader, h http.Header, args json.RawMessage) error {
-	header := protocol.HeaderParam + p.Name
-	value, found := args, true
-	for _, key := range p.Path {
-		if isRepeated(value, key) {
-			return fmt.Errorf("the argument %q stands twice", strings.Join(p.Path, "."))
-		}
-		value, found = wire.Lookup(value, key)
-		if !found {
-			break
-		}
-	}
-	raw, sent := headerValue(h, http.CanonicalHeaderKey(header))
-	if !found || string(value) == "null" {
-		if sent {
-			return fmt.Errorf("the %s header is there, its argument %q is not", header, strings.Join(p.Path, "."))
-		}
-		return nil
-	}
-	if !sent {
-		return fmt.Errorf("the %s header is missing", header)
-	}
-	got, ok := decodeHeader(raw)
-	if !ok {
-		return fmt.Errorf("the %s header has an invalid value", header)
-	}
-	want, ok := protocol.PrimitiveText(value)
-	if !ok || got != want && !sameInteger(got, value) {
-		return fmt.Errorf("the %s header does not match the argument %q", header, strings.Join(p.Path, "."))
-	}
-	return nil
-}
-
-// isRepeated reports whether a key occurs twice. Then it is not known which value the server reads.
-func isRepeated(obj json.RawMessage, key string) bool {
-	members, _ := wire.Members(obj)
-	n := 0
-	for i := range members {
-		if members[i].Key == key {
-			n++
-		}
-	}
-	return n > 1
-}
-
-// sameInteger compares numerically, as the specification requires: 42.0 is 42.
-func sameInteger(got string, value json.RawMessage) bool {
-	if value[0] == '"' {
-		return false
-	}
-	a, errA := strconv.ParseFloat(got, 64)
-	b, errB := strconv.ParseFloat(string(value), 64)
-	return errA == nil && errB == nil && a == b
-}
-
-// headerValue returns a header that has one value. If two values differ, it is not known which one an intermediary has
-// read, and the header is ignored.
-func headerValue(h http.Header, canonical string) (string, bool) {
-	values := h[canonical]
-	if len(values) == 0 {
-		return "", false
-	}
-	for _, v := range values[1:] {
-		if v != values[0] {
-			return "", false
-		}
-	}
-	return values[0], true
-}
-
-// decodeHeader undoes the base64 form of a header's value. It refuses a value with characters outside of visible ASCII,
-// spaces and tabs.
-func decodeHeader(s string) (string, bool) {
-	for i := range len(s) {
-		if (s[i] < ' ' || s[i] > '~') && s[i] != '\t' {
-			return "", false
-		}
-	}
-	in, ok := strings.CutPrefix(s, protocol.SentinelPrefix)
-	if !ok {
-		return s, true
-	}
-	in, ok = strings.CutSuffix(in, protocol.SentinelSuffix)
-	if !ok {
-		return s, true
-	}
-	b, err := base64.StdEncoding.Strict().DecodeString(in)
-	if err != nil {
-		return "", false
-	}
-	return string(b), true
 }

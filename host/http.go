@@ -165,7 +165,7 @@ func (h *Host) serveSession(w http.ResponseWriter, r *http.Request, caller toolb
 // modernVersion reports whether the headers of a request belong to a stateless revision. That is 2026-07-28, or an
 // unknown revision if the request has the headers of stateless revisions.
 func modernVersion(h http.Header) bool {
-	v, _ := headerValue(h, hostKeyVersion)
+	v, _ := protocol.OneHeader(h, hostKeyVersion)
 	unknown := v != "" && !slices.Contains(protocol.LegacyVersions(), v)
 	return v == protocol.VersionModern ||
 		unknown && len(h[protocol.HeaderMethod]) > 0 && len(h[protocol.HeaderSession]) == 0
@@ -173,11 +173,11 @@ func modernVersion(h http.Header) bool {
 
 // requestedSession returns the legacy session that a request names. The session is busy until it is released.
 func (h *Host) requestedSession(r *http.Request, caller toolbox.Principal) (*hostSession, *refusal) {
-	version, ok := headerValue(r.Header, hostKeyVersion)
+	version, ok := protocol.OneHeader(r.Header, hostKeyVersion)
 	if len(r.Header[hostKeyVersion]) > 0 && (!ok || !slices.Contains(protocol.LegacyVersions(), version)) {
 		return nil, refuse(http.StatusBadRequest, "unsupported "+protocol.HeaderVersion)
 	}
-	id, ok := headerValue(r.Header, protocol.HeaderSession)
+	id, ok := protocol.OneHeader(r.Header, protocol.HeaderSession)
 	if !ok {
 		text := "the " + protocol.HeaderSession + " header is missing: send initialize first"
 		return nil, refuse(http.StatusBadRequest, text)
@@ -297,7 +297,7 @@ func (h *Host) checkModernPost(r *http.Request, q *frontRequest, version string)
 		return frontError(http.StatusBadRequest, protocol.CodeHeaderMismatch, "header mismatch: %s", reason)
 	}
 	if version != "" {
-		switch got, ok := headerValue(header, hostKeyVersion); {
+		switch got, ok := protocol.OneHeader(header, hostKeyVersion); {
 		case !ok:
 			return mismatch("the " + protocol.HeaderVersion + " header is missing")
 		case got != version:

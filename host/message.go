@@ -91,7 +91,7 @@ func (h *Host) receive(w http.ResponseWriter, r *http.Request, from client) (*po
 func (h *Host) failQuestion(
 	w http.ResponseWriter, r *http.Request, caller toolbox.Principal, prefix []byte, bad *wire.BadFrame,
 ) {
-	id, _ := headerValue(r.Header, protocol.HeaderSession)
+	id, _ := protocol.OneHeader(r.Header, protocol.HeaderSession)
 	s := h.sessions.acquire(h, id, caller)
 	if s == nil {
 		return
@@ -115,13 +115,13 @@ func (h *Host) failQuestion(
 // inSession reports whether a request belongs to a legacy session, whatever its _meta contains. A bridge may send
 // messages from clients of either era in its own session.
 func inSession(h http.Header) bool {
-	v, _ := headerValue(h, hostKeyVersion)
+	v, _ := protocol.OneHeader(h, hostKeyVersion)
 	return len(h[protocol.HeaderSession]) > 0 &&
 		(len(h[hostKeyVersion]) == 0 || slices.Contains(protocol.LegacyVersions(), v))
 }
 
 func jsonBody(h http.Header) bool {
-	v, _ := headerValue(h, "Content-Type")
+	v, _ := protocol.OneHeader(h, "Content-Type")
 	if v == "application/json" {
 		return true
 	}

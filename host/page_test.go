@@ -169,3 +169,17 @@ func TestOwnersAreBoundedAndQuoted(t *testing.T) {
 	snap = &toolbox.Snapshot{Tools: snap.Tools, Owners: snap.Owners, Pending: []string{"z"}}
 	ttl(`"ttlMs":0`)
 }
+
+func TestToolsListPublishesParametersOnRequest(t *testing.T) {
+	d := wireDescriptor("a", `{"name":"own","inputSchema":{"type":"object","$id":"x"},"title":"A"}`)
+	d.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
+	unfit := wireDescriptor("b", `{"name":"own","inputSchema":{"type":"object"}}`)
+	snap := &toolbox.Snapshot{Tools: []toolbox.Descriptor{d, unfit}}
+	src := &shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }}
+	site := newSite(t, src, &host.Options{Parameters: true})
+	_, got := request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, header: session(t, site)}.send(t, site)
+	want := `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{"type":"object","properties":{}},"title":"A"},{"name":"b","inputSchema":{"type":"object"}}]}}`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -29,7 +29,7 @@ func (h *Host) elsewhere(r *http.Request, m *postedMessage, caller toolbox.Princ
 
 // sessionElsewhere is elsewhere for a request of a legacy session.
 func (h *Host) sessionElsewhere(r *http.Request, caller toolbox.Principal) (sealed.Token, bool) {
-	id, ok := headerValue(r.Header, protocol.HeaderSession)
+	id, ok := protocol.OneHeader(r.Header, protocol.HeaderSession)
 	if !ok || h.sessions.has(id) {
 		return sealed.Token{}, false
 	}

@@ -189,6 +189,9 @@ func splice(raw json.RawMessage, members []wire.Member, head []byte, member func
 	return parts
 }
 
+// maxAdaptedLists bounds the cached lists of all principals, eras and methods.
+const maxAdaptedLists = 32
+
 // adaptedCache caches adapted lists. A list that a backend serves from cached bytes is not parsed again.
 type adaptedCache struct {
 	mu    sync.Mutex
@@ -220,7 +223,7 @@ func (a *adaptedCache) get(key adaptedKey, raw json.RawMessage) [][]byte {
 func (a *adaptedCache) put(key adaptedKey, raw json.RawMessage, result [][]byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.lists == nil || len(a.lists) >= 2*maxCachedLists { // for both eras
+	if a.lists == nil || len(a.lists) >= maxAdaptedLists {
 		a.lists = map[adaptedKey]adaptedList{}
 	}
 	a.lists[key] = adaptedList{raw, result}

@@ -36,7 +36,7 @@ func lastEvent(h http.Header) (s streamName, seq uint64, err error) {
 	if v := h[httpKeyLastEvent]; len(v) == 0 || len(v) == 1 && v[0] == "" {
 		return s, 0, nil
 	}
-	id, _ := headerValue(h, httpKeyLastEvent)
+	id, _ := protocol.OneHeader(h, httpKeyLastEvent)
 	stream, event, ok := strings.Cut(id, "-")
 	if !ok || stream == "" || stream[0] != answerStream && stream[0] != notesStream {
 		return s, 0, errEventName

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/indusagi/indus/host/internal/tools"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
@@ -17,11 +18,21 @@ import (
 // maxCompletions bounds the values of one answer (2025-11-25, server/utilities/completion).
 const maxCompletions = 100
 
+// libraryBackend is a backend over a toolbox and a library.
+type libraryBackend struct {
+	*tools.Backend
+	library *Library
+}
+
+// libraryCapabilities are the capabilities of a toolbox with a library.
+const libraryCapabilities = `{"logging":{},"tools":{"listChanged":true},"prompts":{"listChanged":true},` +
+	`"resources":{"subscribe":true,"listChanged":true},"completions":{}}`
+
 // libraryMethods are the methods that a library answers.
-var libraryMethods = map[string]func(*toolsBackend, context.Context, interop.Message) (any, error){
-	"prompts/get":         (*toolsBackend).getPrompt,
-	"resources/read":      (*toolsBackend).readResource,
-	"completion/complete": (*toolsBackend).complete,
+var libraryMethods = map[string]func(*Library, context.Context, interop.Message) (any, error){
+	"prompts/get":         (*Library).getPrompt,
+	"resources/read":      (*Library).readResource,
+	"completion/complete": (*Library).complete,
 }
 
 // libraryLists maps the list methods of a library to the member with the list.
@@ -29,33 +40,40 @@ var libraryLists = map[string]string{
 	"prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates",
 }
 
-// handleLibrary answers a request for the library.
-func (t *toolsBackend) handleLibrary(
-	ctx context.Context, m interop.Message, back interop.Peer,
-) (json.RawMessage, error) {
-	list, answer := libraryLists[m.Method], libraryMethods[m.Method]
-	switch {
-	case t.library == nil || list == "" && answer == nil:
-		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
-	case answer == nil:
-		names, rows := t.library.rows(list)
-		return t.page(m, protocol.NewList(list, names, rows))
+// Handle implements [Backend].
+func (b *libraryBackend) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+	if list := libraryLists[m.Method]; list != "" {
+		names, rows := b.library.rows(list)
+		return b.Page(m, protocol.NewList(list, names, rows))
 	}
-	result, err := answer(t, withClient(ctx, m, back), m)
-	if err != nil {
-		return nil, err
+	if answer := libraryMethods[m.Method]; answer != nil {
+		result, err := answer(b.library, tools.WithClient(ctx, m, back), m)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(result)
 	}
-	return json.Marshal(result)
+	raw, err := b.Backend.Handle(ctx, m, back)
+	if err != nil || m.Method != protocol.MethodDiscover {
+		return raw, err
+	}
+	return wire.Rewrite(raw, wire.Edit{Key: "capabilities", Value: []byte(libraryCapabilities)})
 }
 
-// page returns the page of a list that a request asks for.
-func (t *toolsBackend) page(m interop.Message, l *protocol.List) (json.RawMessage, error) {
-	cursor, _ := wire.Lookup(m.Params, "cursor")
-	var cursors protocol.Cursors
-	if t.size > 0 {
-		cursors = t.keys.Cursors(string(m.Caller), m.Method)
+// Watch implements [Backend].
+func (b *libraryBackend) Watch(notify func(interop.Message)) (stop func()) {
+	stopTools, stopLibrary := b.Backend.Watch(notify), b.library.watch(notify)
+	return func() {
+		stopTools()
+		stopLibrary()
 	}
-	return l.Page(m.Method, cursor, t.size, cursors)
+}
+
+// Subscribe implements [Subscriber].
+func (b *libraryBackend) Subscribe(
+	_ context.Context, _ interop.Message, uri string, updated func(interop.Message),
+) (stop func(), err error) {
+	return b.library.subscribe(uri, updated)
 }
 
 // rows returns the rows of a list, and their names, which cursors use.
@@ -95,7 +113,7 @@ func badRequest(m interop.Message, format string, args ...any) error {
 	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: m.Method + ": " + fmt.Sprintf(format, args...)}
 }
 
-func (t *toolsBackend) getPrompt(ctx context.Context, m interop.Message) (any, error) {
+func (l *Library) getPrompt(ctx context.Context, m interop.Message) (any, error) {
 	var params struct {
 		Name      string            `json:"name"`
 		Arguments map[string]string `json:"arguments"`
@@ -103,7 +121,7 @@ func (t *toolsBackend) getPrompt(ctx context.Context, m interop.Message) (any, e
 	if err := json.Unmarshal(m.Params, &params); err != nil {
 		return nil, badRequest(m, "%v", err)
 	}
-	p, ok := t.library.prompt(params.Name)
+	p, ok := l.prompt(params.Name)
 	if !ok {
 		return nil, badRequest(m, "no prompt named %q is available", protocol.Printable(params.Name, 80))
 	}
@@ -116,7 +134,7 @@ func (t *toolsBackend) getPrompt(ctx context.Context, m interop.Message) (any, e
 	if err != nil {
 		return nil, err
 	}
-	encoded, err := encodeMessages(messages)
+	encoded, err := tools.EncodeMessages(messages)
 	if err != nil {
 		return nil, err
 	}
@@ -126,12 +144,12 @@ func (t *toolsBackend) getPrompt(ctx context.Context, m interop.Message) (any, e
 	}{p.Description, encoded}, nil
 }
 
-func (t *toolsBackend) readResource(ctx context.Context, m interop.Message) (any, error) {
+func (l *Library) readResource(ctx context.Context, m interop.Message) (any, error) {
 	uri, ok := protocol.LookupString(m.Params, "uri")
 	if err := checkURI(uri); !ok || err != nil {
 		return nil, badRequest(m, "no uri, or a bad one")
 	}
-	b, parts, ok := t.library.find(uri)
+	b, parts, ok := l.find(uri)
 	if !ok {
 		return nil, noResource(m.Method, uri)
 	}
@@ -151,7 +169,7 @@ func (t *toolsBackend) readResource(ctx context.Context, m interop.Message) (any
 	return map[string][]json.RawMessage{"contents": {contents}}, nil
 }
 
-func (t *toolsBackend) complete(ctx context.Context, m interop.Message) (any, error) {
+func (l *Library) complete(ctx context.Context, m interop.Message) (any, error) {
 	var params struct {
 		Ref      struct{ Type, Name, URI string }
 		Argument struct{ Name, Value string }
@@ -165,20 +183,20 @@ func (t *toolsBackend) complete(ctx context.Context, m interop.Message) (any, er
 	switch ref := params.Ref; ref.Type {
 	case "ref/prompt":
 		var p Prompt
-		p, found = t.library.prompt(ref.Name)
+		p, found = l.prompt(ref.Name)
 		for _, a := range p.Arguments {
 			if a.Name == params.Argument.Name {
 				complete = a.Complete
 			}
 		}
 	case "ref/resource":
-		t.library.mu.Lock()
-		for _, b := range t.library.resources {
+		l.mu.Lock()
+		for _, b := range l.resources {
 			if b.URI == ref.URI {
 				complete, found = b.Complete[params.Argument.Name], true
 			}
 		}
-		t.library.mu.Unlock()
+		l.mu.Unlock()
 	}
 	if !found {
 		return nil, badRequest(m, "nothing named %q is available", protocol.Printable(params.Ref.Name+params.Ref.URI, 80))

@@ -174,6 +174,32 @@ func HeaderText(s string) string {
 	return SentinelPrefix + base64.StdEncoding.EncodeToString([]byte(s)) + SentinelSuffix
 }
 
+// DecodeHeader undoes [HeaderText]. It refuses a value with characters outside of visible ASCII, spaces and tabs.
+func DecodeHeader(s string) (string, bool) {
+	for i := range len(s) {
+		if (s[i] < ' ' || s[i] > '~') && s[i] != '\t' {
+			return "", false
+		}
+	}
+	in, begins := strings.CutPrefix(s, SentinelPrefix)
+	in, ends := strings.CutSuffix(in, SentinelSuffix)
+	if !begins || !ends {
+		return s, true
+	}
+	b, err := base64.StdEncoding.Strict().DecodeString(in)
+	return string(b), err == nil
+}
+
+// OneHeader returns a header that has one value. If two values differ, it is not known which one an intermediary has
+// read, and the header is ignored.
+func OneHeader(h http.Header, canonical string) (string, bool) {
+	values := h[canonical]
+	if len(values) == 0 || slices.ContainsFunc(values, func(v string) bool { return v != values[0] }) {
+		return "", false
+	}
+	return values[0], true
+}
+
 // maxForwarded bounds the names and values of one request's forwarded headers, in bytes. Servers accept that many
 // for all headers together.
 const maxForwarded = 8 << 10

@@ -4,6 +4,7 @@ package protocol
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -52,6 +53,13 @@ const (
 // LogSeverities is the levels of log messages, least severe first (2026-07-28, server/utilities/logging).
 func LogSeverities() []string {
 	return []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+}
+
+// ReachesSeverity reports whether the severity of a log message is at or above a level.
+func ReachesSeverity(severity, level string) bool {
+	all := LogSeverities()
+	least := slices.Index(all, level)
+	return least >= 0 && slices.Index(all, severity) >= least
 }
 
 // methods holds the properties of single methods.

@@ -76,11 +76,6 @@ func requestDigest(m interop.Message) [32]byte {
 	return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params))
 }
 
-// tokenOf returns the progress token of a request, or nil if it has none.
-func tokenOf(params json.RawMessage) json.RawMessage {
-	return protocol.ProgressToken(protocol.MetaOf(params))
-}
-
 // Prefix distinguishes the host's states from states of servers.
 const Prefix = "indus."
 

@@ -1,9 +1,8 @@
 // Package parked handles the requests of modern clients during which a backend may ask questions (SEP-2322).
 //
-// A modern client cannot be asked while it waits for a result. It receives the questions in a result of type
-// "input_required", and answers with its next request. Until then the call is parked: it continues to run here, and the
-// requestState names it. [New] returns the [Exchanges] of one host, whose Handle takes the place of the backend's.
-// Hosts that stand beside one another share a [Pool].
+// A modern client receives questions in a result of type "input_required", and answers with its next request. Until
+// then the call is parked: it continues to run, and the requestState names it. [New] returns the [Exchanges] of one
+// host, whose Handle takes the place of the backend's. Hosts that stand beside one another share a [Pool].
 //
 // # Concurrency
 //
@@ -77,8 +76,7 @@ var errStateUsed = &interop.RPCError{Code: interop.CodeInvalidParams,
 // handler is the function with which a backend handles a request.
 type handler func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
 
-// Exchanges handles the requests of modern clients during which a backend may ask questions. The client answers a
-// question with its next request (SEP-2322). Until then the call is parked.
+// Exchanges handles the requests of modern clients during which a backend may ask questions.
 type Exchanges struct {
 	*Pool
 	closed  error           // the cause with which a drain or close ends calls
@@ -277,7 +275,7 @@ func (es *Exchanges) begin(
 ) (json.RawMessage, error) {
 	x := &exchange{
 		exchanges: es, id: es.lastID.Add(1), caller: m.Caller, caps: m.Client.Capabilities,
-		session: m.Client.Session, token: tokenOf(m.Params),
+		session: m.Client.Session, token: protocol.ProgressToken(protocol.MetaOf(m.Params)),
 		questionSignal: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	inner, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -459,7 +457,7 @@ func (x *exchange) unpark(round uint64, params json.RawMessage, back interop.Pee
 			return nil, errNotParked // it has just expired
 		}
 		last := x.progress
-		x.back, x.retoken, x.progress = back, tokenOf(params), nil
+		x.back, x.retoken, x.progress = back, protocol.ProgressToken(protocol.MetaOf(params)), nil
 		return last, nil
 	}()
 	if last != nil {

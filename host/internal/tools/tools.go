@@ -1,4 +1,17 @@
-package host
+// Package tools publishes a toolbox to MCP clients: its lists, its calls, and the client of a call for local tools.
+//
+// [New] returns a [Backend], which implements host.Backend. It knows no transport and no session: the host passes it
+// requests that are valid, and fits its results to the era of the client.
+//
+// # Concurrency
+//
+// All methods may be called from any goroutine. A list is rendered once for each snapshot.
+//
+// # Faults
+//
+// An unknown tool is an [*interop.RPCError], and so is the server's own error. Any other failure of a tool is a result
+// with isError true.
+package tools
 
 import (
 	"cmp"
@@ -21,49 +34,37 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// toolsBackend is a [Backend] over a toolbox.
-type toolsBackend struct {
-	src        toolbox.Source
-	parameters bool         // publish the schemas for models
-	exact      bool         // send results and tools unchanged
-	library    *Library     // nil: only tools
-	size       int          // tools on a page of tools/list; 0: all
-	keys       *Keys        // seal cursors
-	log        *slog.Logger // nil: silent
+// Options configure a [Backend]. host.Options describes the fields, whose zero values are valid.
+type Options struct {
+	Exact, Parameters bool
+	Page              int
+	Keys              *sealed.Keys // seal cursors
+	Logger            *slog.Logger
+}
+
+// Backend publishes a toolbox.
+type Backend struct {
+	src  toolbox.Source
+	opts Options
 
 	mu      sync.Mutex
 	lists   map[toolbox.Principal]*toolList // the last list of each principal
 	release *time.Timer                     // of memory; nil before the first large list
 }
 
-var _ Backend = (*toolsBackend)(nil)
-
-// Tools returns a [Backend] that publishes a toolbox. tools/list returns its snapshots, and tools/call uses its exact
-// entry (Do). A nil src has no tools.
-//
-// Schemas and whole tools are published as their owners wrote them, except for the name. Parts for which clients of an
-// era refuse a whole list are left out. A tool with an input schema that is not of type "object" is not published.
-//
-// It uses the options Library, Page, Keys, Exact, Parameters and Logger.
-func Tools(src toolbox.Source, opts *Options) Backend {
-	b := &toolsBackend{src: cmp.Or(src, toolbox.Join())}
-	if opts != nil {
-		b.parameters, b.exact, b.size = opts.Parameters, opts.Exact, max(opts.Page, 0)
-		b.log, b.keys, b.library = opts.Logger, opts.Keys, opts.Library
-	}
-	b.keys = cmp.Or(b.keys, sealed.Random())
-	return b
+// New returns a backend over a toolbox. A nil src has no tools.
+func New(src toolbox.Source, opts Options) *Backend {
+	opts.Page = max(opts.Page, 0)
+	opts.Keys = cmp.Or(opts.Keys, sealed.Random())
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
+	return &Backend{src: cmp.Or(src, toolbox.Join()), opts: opts}
 }
 
-// Handle implements [Backend].
-func (t *toolsBackend) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+// Handle answers tools/list and tools/call, and describes the toolbox for server/discover.
+func (t *Backend) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 	switch m.Method {
 	case protocol.MethodDiscover:
-		caps := `{"logging":{},"tools":{"listChanged":true}}`
-		if t.library != nil {
-			caps = `{"logging":{},"tools":{"listChanged":true},"prompts":{"listChanged":true},` +
-				`"resources":{"subscribe":true,"listChanged":true},"completions":{}}`
-		}
+		const caps = `{"logging":{},"tools":{"listChanged":true}}`
 		s := t.src.Snapshot(m.Caller)
 		o := wire.Object{}.Raw("capabilities", []byte(caps)).Text("instructions", instructionsOf(s))
 		if len(s.Pending) > 0 { // pending servers may add instructions
@@ -71,38 +72,31 @@ func (t *toolsBackend) Handle(ctx context.Context, m interop.Message, back inter
 		}
 		return o.JSON(), nil
 	case protocol.MethodToolsList:
-		return t.page(m, t.list(m.Caller).forEra(m.Era))
+		return t.Page(m, t.list(m.Caller).forEra(m.Era))
 	case protocol.MethodToolsCall:
 		return t.call(ctx, m, back)
 	}
-	return t.handleLibrary(ctx, m, back)
+	return nil, methodNotFound(m)
 }
 
-// Watch implements [Backend].
-func (t *toolsBackend) Watch(notify func(interop.Message)) (stop func()) {
-	stopTools := t.src.Watch(func() { notify(interop.Message{Method: protocol.NoteToolsChanged}) })
-	if t.library == nil {
-		return stopTools
-	}
-	stopLibrary := t.library.watch(notify)
-	return func() {
-		stopTools()
-		stopLibrary()
-	}
+// Watch reports changes of the list.
+func (t *Backend) Watch(notify func(interop.Message)) (stop func()) {
+	return t.src.Watch(func() { notify(interop.Message{Method: protocol.NoteToolsChanged}) })
 }
 
-// Subscribe implements [Subscriber].
-func (t *toolsBackend) Subscribe(
-	_ context.Context, m interop.Message, uri string, updated func(interop.Message),
+// Subscribe refuses subscriptions, because a toolbox has no resources.
+func (t *Backend) Subscribe(
+	_ context.Context, m interop.Message, _ string, _ func(interop.Message),
 ) (stop func(), err error) {
-	if t.library == nil {
-		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
-	}
-	return t.library.subscribe(uri, updated)
+	return nil, methodNotFound(m)
 }
 
-// Settle waits until at least one tool of each pending server is listed, or until ctx ends; see [Settler].
-func (t *toolsBackend) Settle(ctx context.Context, p toolbox.Principal) {
+func methodNotFound(m interop.Message) error {
+	return &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
+}
+
+// Settle waits until at least one tool of each pending server is listed, or until ctx ends.
+func (t *Backend) Settle(ctx context.Context, p toolbox.Principal) {
 	watch.Until(ctx, t.src.Watch, func() bool { return !hasUnlisted(t.src.Snapshot(p)) })
 }
 
@@ -113,9 +107,19 @@ func hasUnlisted(s *toolbox.Snapshot) bool {
 	})
 }
 
+// Page returns the page of a list that a request asks for.
+func (t *Backend) Page(m interop.Message, l *protocol.List) (json.RawMessage, error) {
+	cursor, _ := wire.Lookup(m.Params, "cursor")
+	var cursors protocol.Cursors
+	if t.opts.Page > 0 {
+		cursors = t.opts.Keys.Cursors(string(m.Caller), m.Method)
+	}
+	return l.Page(m.Method, cursor, t.opts.Page, cursors)
+}
+
 // call runs one tool. An invalid request is an error. A failed tool is a result. If the tool's server answered with an
 // error of its own, that error is returned.
-func (t *toolsBackend) call(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
+func (t *Backend) call(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 	c, meta, err := readCall(m)
 	if err != nil {
 		return nil, &interop.RPCError{Code: interop.CodeInvalidParams, Message: "tools/call: " + err.Error()}
@@ -127,7 +131,7 @@ func (t *toolsBackend) call(ctx context.Context, m interop.Message, back interop
 			}
 		}
 	}
-	r, err := t.src.Do(withClient(ctx, m, back), c)
+	r, err := t.src.Do(WithClient(ctx, m, back), c)
 	if err != nil {
 		return t.errorReply(ctx, c, err)
 	}
@@ -184,7 +188,7 @@ func readCall(m interop.Message) (c toolbox.Call, meta json.RawMessage, err erro
 }
 
 // errorReply converts the error of a call without a result into the reply for the client.
-func (t *toolsBackend) errorReply(ctx context.Context, c toolbox.Call, err error) (json.RawMessage, error) {
+func (t *Backend) errorReply(ctx context.Context, c toolbox.Call, err error) (json.RawMessage, error) {
 	var unknown *toolbox.UnknownTool
 	var rpc *interop.RPCError
 	var fault *interop.Fault
@@ -194,21 +198,27 @@ func (t *toolsBackend) errorReply(ctx context.Context, c toolbox.Call, err error
 	case errors.As(err, &unknown):
 		return nil, &interop.RPCError{Code: interop.CodeInvalidParams, Message: unknown.Error()}
 	case errors.As(err, &fault) && fault.Kind != interop.ToolError && fault.Kind != interop.Protocol:
-		return failedResult(faultText(fault)), nil // an RPC error in it does not answer this call
+		return failedResult(FaultText(fault)), nil // an RPC error in it does not answer this call
 	case errors.As(err, &rpc):
 		return nil, rpc
 	case errors.As(err, &fault) && fault.Kind == interop.Protocol:
 		return nil, fault
 	case errors.As(err, &fault):
-		return failedResult(faultText(fault)), nil
+		return failedResult(FaultText(fault)), nil
 	}
 	if text, ok := toolbox.ErrorText(err); ok {
 		return failedResult(text), nil
 	}
-	if t.log != nil {
-		t.log.Error("a tool failed", "tool", c.Name, "caller", c.Caller, "err", err)
-	}
+	t.opts.Logger.Error("a tool failed", "tool", c.Name, "caller", c.Caller, "err", err)
 	return failedResult(c.Name + ": internal error"), nil
+}
+
+// FaultText returns the message of a fault with its advice.
+func FaultText(fault *interop.Fault) string {
+	if advice := fault.Advice(); advice != "" {
+		return fault.Message + "; what to try: " + advice
+	}
+	return fault.Message
 }
 
 // failedResult returns the result of a tool that failed.

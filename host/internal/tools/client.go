@@ -1,4 +1,4 @@
-package host
+package tools
 
 import (
 	"bytes"
@@ -25,8 +25,8 @@ type toolClient struct {
 
 var _ toolbox.Client = (*toolClient)(nil)
 
-// withClient returns ctx with the client of a request, for servers and for local tools.
-func withClient(ctx context.Context, m interop.Message, back interop.Peer) context.Context {
+// WithClient returns ctx with the client of a request, for servers and for local tools.
+func WithClient(ctx context.Context, m interop.Message, back interop.Peer) context.Context {
 	return toolbox.WithClient(interop.WithClient(ctx, m.Client), &toolClient{m.Client, back})
 }
 
@@ -93,7 +93,7 @@ const defaultMaxTokens = 1000
 
 // Sample implements [toolbox.Client] (2025-11-25, client/sampling).
 func (t *toolClient) Sample(ctx context.Context, s toolbox.Sampling) (toolbox.Message, error) {
-	messages, err := encodeMessages(s.Messages)
+	messages, err := EncodeMessages(s.Messages)
 	if err != nil {
 		return toolbox.Message{}, fmt.Errorf("%s: %w", protocol.MethodSample, err)
 	}
@@ -124,8 +124,8 @@ func (t *toolClient) Sample(ctx context.Context, s toolbox.Sampling) (toolbox.Me
 	return decodeReply(answer)
 }
 
-// encodeMessages encodes messages for MCP. Each has one block, which is valid in every revision.
-func encodeMessages(all []toolbox.Message) (json.RawMessage, error) {
+// EncodeMessages encodes messages for MCP. Each has one block, which is valid in every revision.
+func EncodeMessages(all []toolbox.Message) (json.RawMessage, error) {
 	if len(all) == 0 {
 		return nil, errors.New("there is no message")
 	}
@@ -204,7 +204,7 @@ func (l *logHandler) Enabled(_ context.Context, level slog.Level) bool {
 	if c.LogLevel == "" {
 		return c.Era == interop.Legacy
 	}
-	return levelReaches(logLevel(level), c.LogLevel)
+	return protocol.ReachesSeverity(logLevel(level), c.LogLevel)
 }
 
 // Handle implements [slog.Handler]. A record that cannot be sent is lost, and the error is returned.

@@ -1,4 +1,4 @@
-package host
+package tools
 
 import (
 	"bytes"
@@ -43,7 +43,7 @@ func (l *toolList) forEra(era interop.Era) *protocol.List {
 }
 
 // list returns the list that p is shown now. It is rendered once for each snapshot.
-func (t *toolsBackend) list(p toolbox.Principal) *toolList {
+func (t *Backend) list(p toolbox.Principal) *toolList {
 	s := t.src.Snapshot(p)
 	t.mu.Lock()
 	l := t.cachedList(p, s)
@@ -68,7 +68,7 @@ func (t *toolsBackend) list(p toolbox.Principal) *toolList {
 }
 
 // cachedList returns the cached list of a snapshot, and makes it the list of p. Call it with mu held.
-func (t *toolsBackend) cachedList(p toolbox.Principal, s *toolbox.Snapshot) *toolList {
+func (t *Backend) cachedList(p toolbox.Principal, s *toolbox.Snapshot) *toolList {
 	for _, l := range t.lists {
 		if l.snapshot == s {
 			t.cacheList(p, l)
@@ -80,14 +80,14 @@ func (t *toolsBackend) cachedList(p toolbox.Principal, s *toolbox.Snapshot) *too
 
 // cacheList replaces p's cached list. If there are too many principals, all other lists are evicted. Call it with mu
 // held.
-func (t *toolsBackend) cacheList(p toolbox.Principal, l *toolList) {
+func (t *Backend) cacheList(p toolbox.Principal, l *toolList) {
 	if _, known := t.lists[p]; t.lists == nil || !known && len(t.lists) >= maxCachedLists {
 		t.lists = map[toolbox.Principal]*toolList{}
 	}
 	t.lists[p] = l
 }
 
-func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
+func (t *Backend) render(s *toolbox.Snapshot) *toolList {
 	l := &toolList{snapshot: s}
 	var names []string
 	var legacy, modern [][]byte
@@ -101,7 +101,7 @@ func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
 		}
 		forModern, err := t.publish(d)
 		forLegacy := forModern
-		if err == nil && !t.exact {
+		if err == nil && !t.opts.Exact {
 			raw := forModern
 			var flaws []protocol.Flaw
 			forLegacy, flaws = protocol.Mend(raw, true)
@@ -113,9 +113,8 @@ func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
 				err = errors.New(flaws[0].Why)
 			} else if ids.conflicts(raw) {
 				forLegacy, forModern = withoutOutput(forLegacy), withoutOutput(forModern)
-				if t.log != nil {
-					t.log.Warn("an output schema is not published: another tool's has its $id", "tool", d.Name, "server", d.Server)
-				}
+				t.opts.Logger.Warn("an output schema is not published: another tool's has its $id",
+					"tool", d.Name, "server", d.Server)
 			}
 		}
 		schema, _ := wire.Lookup(forModern, "inputSchema")
@@ -123,9 +122,7 @@ func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
 			err = errors.New(reason)
 		}
 		if err != nil {
-			if t.log != nil {
-				t.log.Warn("a tool is not published", "tool", d.Name, "server", d.Server, "reason", err.Error())
-			}
+			t.opts.Logger.Warn("a tool is not published", "tool", d.Name, "server", d.Server, "reason", err.Error())
 			continue
 		}
 		seen[d.Name] = true
@@ -149,9 +146,9 @@ func (t *toolsBackend) render(s *toolbox.Snapshot) *toolList {
 }
 
 // publish returns a tool unchanged except for its published name.
-func (t *toolsBackend) publish(d *toolbox.Descriptor) ([]byte, error) {
+func (t *Backend) publish(d *toolbox.Descriptor) ([]byte, error) {
 	schema := d.Schema
-	if t.parameters && d.Parameters != nil {
+	if t.opts.Parameters && d.Parameters != nil {
 		schema = d.Parameters
 	}
 	if schema == nil && d.Wire.IsZero() {
@@ -167,7 +164,7 @@ func (t *toolsBackend) publish(d *toolbox.Descriptor) ([]byte, error) {
 		return nil, errors.New("it is not valid JSON in UTF-8")
 	}
 	edits := []wire.Edit{{Key: "name", Value: wire.Quote(d.Name)}}
-	if t.parameters && d.Parameters != nil {
+	if t.opts.Parameters && d.Parameters != nil {
 		edits = append(edits, wire.Edit{Key: "inputSchema", Value: schema})
 	}
 	return wire.Rewrite(d.Wire.JSON, edits...)

@@ -1,4 +1,4 @@
-package host_test
+package tools_test
 
 import (
 	"context"
@@ -9,10 +9,48 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/host/internal/tools"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
+
+// shelf is a toolbox with tools, a snapshot and calls that a test decides.
+type shelf struct {
+	toolbox.Watchers
+	snapshot func(toolbox.Principal) *toolbox.Snapshot
+	do       func(context.Context, toolbox.Call) (*toolbox.Result, error)
+}
+
+func (s *shelf) Snapshot(p toolbox.Principal) *toolbox.Snapshot { return s.snapshot(p) }
+
+func (s *shelf) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) { return s.do(ctx, c) }
+
+// oneTool returns a toolbox with the tool "t", which runs do.
+func oneTool(do func(context.Context, toolbox.Call) (*toolbox.Result, error)) *shelf {
+	snap := &toolbox.Snapshot{Tools: []toolbox.Descriptor{{Name: "t", Schema: json.RawMessage(`{"type":"object"}`)}}}
+	return &shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }, do: do}
+}
+
+// wireDescriptor returns a tool of a server, with its raw object.
+func wireDescriptor(name, raw string) toolbox.Descriptor {
+	var t struct{ InputSchema json.RawMessage }
+	if err := json.Unmarshal([]byte(raw), &t); err != nil {
+		panic(err)
+	}
+	return toolbox.Descriptor{Name: name, Server: "s", Tool: "own", Schema: t.InputSchema,
+		Wire: toolbox.Wire{Format: "mcp/legacy", JSON: json.RawMessage(raw)}}
+}
+
+// wireResult returns the result of a server's tool.
+func wireResult(raw string) *toolbox.Result {
+	return toolbox.WireResult(toolbox.Wire{Format: "mcp/modern", JSON: json.RawMessage(raw)},
+		func(toolbox.Wire) toolbox.Decoded { return toolbox.Decoded{} })
+}
+
+// media returns a block in MCP's grammar.
+func media(raw string) toolbox.Block {
+	return toolbox.Block{Wire: toolbox.Wire{Format: "mcp/modern", JSON: json.RawMessage(raw)}}
+}
 
 func TestToolsListKeepsItsOwnersBytes(t *testing.T) {
 	const raw = `{ "name": "own", "x-unknown": [1.50, null], "inputSchema": {"type":"object","properties":{"b":{"const":9007199254740993},"a":{}}}, "annotations": {"priority":0}, "title":"" }`
@@ -27,7 +65,7 @@ func TestToolsListKeepsItsOwnersBytes(t *testing.T) {
 		wireDescriptor("s__own", `{"name":"late","inputSchema":{"type":"object"}}`),
 	}}
 	src := &shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }}
-	got, err := host.Tools(src, nil).Handle(t.Context(), interop.Message{Method: "tools/list", Era: interop.Legacy}, nil)
+	got, err := tools.New(src, tools.Options{}).Handle(t.Context(), interop.Message{Method: "tools/list", Era: interop.Legacy}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,27 +76,13 @@ func TestToolsListKeepsItsOwnersBytes(t *testing.T) {
 	}
 }
 
-func TestToolsListPublishesParametersOnRequest(t *testing.T) {
-	d := wireDescriptor("a", `{"name":"own","inputSchema":{"type":"object","$id":"x"},"title":"A"}`)
-	d.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
-	unfit := wireDescriptor("b", `{"name":"own","inputSchema":{"type":"object"}}`)
-	snap := &toolbox.Snapshot{Tools: []toolbox.Descriptor{d, unfit}}
-	src := &shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }}
-	site := newSite(t, src, &host.Options{Parameters: true})
-	_, got := request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, header: session(t, site)}.send(t, site)
-	want := `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{"type":"object","properties":{}},"title":"A"},{"name":"b","inputSchema":{"type":"object"}}]}}`
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestToolsListIsEachPrincipalsOwn(t *testing.T) {
 	snaps := map[toolbox.Principal]*toolbox.Snapshot{}
 	for i := range 40 {
 		p := toolbox.Principal(fmt.Sprint("p", i))
 		snaps[p] = &toolbox.Snapshot{Tools: []toolbox.Descriptor{{Name: "of_" + string(p)}}}
 	}
-	b := host.Tools(&shelf{snapshot: func(p toolbox.Principal) *toolbox.Snapshot { return snaps[p] }}, nil)
+	b := tools.New(&shelf{snapshot: func(p toolbox.Principal) *toolbox.Snapshot { return snaps[p] }}, tools.Options{})
 	for range 2 {
 		for p := range snaps {
 			got, err := b.Handle(t.Context(), interop.Message{Method: "tools/list", Caller: p}, nil)
@@ -75,7 +99,7 @@ func TestToolsListIsRenderedOnce(t *testing.T) {
 	for i := range 1000 {
 		snap.Tools = append(snap.Tools, wireDescriptor(fmt.Sprintf("s__t%d", i), `{"name":"own","description":"words","inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`))
 	}
-	b := host.Tools(&shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }}, nil)
+	b := tools.New(&shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }}, tools.Options{})
 	m := interop.Message{Method: "tools/list", Era: interop.Legacy}
 	first, _ := b.Handle(t.Context(), m, nil)
 	if n := testing.AllocsPerRun(100, func() {
@@ -97,7 +121,7 @@ func TestCallReachesTheToolExactly(t *testing.T) {
 	const params = `{ "arguments": {"z": 1e400, "a":[9007199254740993 ]}, "name":"t", "unknown":{"k":null}, "_meta":{"progressToken":1.0} }`
 	for era, format := range map[interop.Era]string{interop.Legacy: "mcp/legacy", interop.Modern: "mcp/modern"} {
 		for id, want := range map[string]string{`"a\u0062"`: "ab", `17`: "17"} {
-			_, err := host.Tools(src, nil).Handle(t.Context(), interop.Message{
+			_, err := tools.New(src, tools.Options{}).Handle(t.Context(), interop.Message{
 				ID: json.RawMessage(id), Method: "tools/call", Era: era, Caller: "me", Params: json.RawMessage(params),
 			}, func(context.Context, interop.Message) (json.RawMessage, error) { return nil, nil })
 			if err != nil {
@@ -145,7 +169,7 @@ func TestCallFailures(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			src := oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return nil, tt.err })
-			got, err := host.Tools(src, nil).Handle(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t"}`)}, nil)
+			got, err := tools.New(src, tools.Options{}).Handle(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t"}`)}, nil)
 			var rpc *interop.RPCError
 			if tt.result != "" {
 				if err != nil || string(got) != tt.result {
@@ -157,7 +181,7 @@ func TestCallFailures(t *testing.T) {
 		})
 	}
 	src := oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return nil, fault(interop.Protocol, nil) })
-	_, err := host.Tools(src, nil).Handle(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t"}`)}, nil)
+	_, err := tools.New(src, tools.Options{}).Handle(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t"}`)}, nil)
 	if !errors.Is(err, interop.Protocol) {
 		t.Errorf("a server that breaks the protocol is an error: %v", err)
 	}
@@ -180,7 +204,7 @@ func TestLocalResults(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := host.Tools(oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return tt.r, nil }), nil)
+			b := tools.New(oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return tt.r, nil }), tools.Options{})
 			for era, want := range map[interop.Era]string{interop.Legacy: tt.legacy, interop.Modern: tt.modern} {
 				if want == "" {
 					want = tt.legacy
@@ -196,7 +220,7 @@ func TestLocalResults(t *testing.T) {
 		"block":      toolbox.NewResult(media(`{`)),
 		"structured": toolbox.StructuredResult(json.RawMessage(`{`)),
 	} {
-		b := host.Tools(oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return r, nil }), nil)
+		b := tools.New(oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return r, nil }), tools.Options{})
 		if got, err := b.Handle(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t"}`)}, nil); err == nil {
 			t.Errorf("broken %s goes out: %s", name, got)
 		}
@@ -227,7 +251,7 @@ func TestProgressKeepsItsBytes(t *testing.T) {
 			}
 			return nil, nil
 		})
-		_, err := host.Tools(src, nil).Handle(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t","_meta":{"progressToken":` + tt.token + `}}`)},
+		_, err := tools.New(src, tools.Options{}).Handle(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t","_meta":{"progressToken":` + tt.token + `}}`)},
 			func(_ context.Context, m interop.Message) (json.RawMessage, error) {
 				if m.Method != "notifications/progress" || m.ID != nil {
 					t.Errorf("%+v", m)
