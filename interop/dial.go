@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/indusagi/indus/internal/proc"
+	"github.com/indusagi/indus/interop/internal/advice"
 	"github.com/indusagi/indus/interop/internal/conn"
 )
 
@@ -38,7 +39,7 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 			return conn.DialHTTP(ctx, conn.URL{URL: "http://" + elsewhereHost + "/mcp", Client: client}, o)
 		}
 		if e.server.Single && e.opts.Lease == nil {
-			return nil, conn.Handshake{}, errSingle
+			return nil, conn.Handshake{}, advice.ErrSingle
 		}
 		command := proc.Command{Path: t.Command, Args: t.Args, Dir: t.Dir, Env: t.Environ()}
 		return conn.DialStdio(ctx, conn.Command{Fresh: t.Fresh, Command: command}, o)
@@ -64,12 +65,9 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 // elsewhereHost is the host in the URL of a server that another program runs, where errors show it.
 const elsewhereHost = "the-replica-that-runs-it"
 
-// errSingle is returned for a server that other programs run, too.
-var errSingle = errors.New(`it is "single" and runs once in a cluster, and this program is no replica of it`)
-
 // ErrNowhere is returned by an [EndpointOptions].Elsewhere if no program that runs the server can be reached. The
 // request was not sent.
-var ErrNowhere = errors.New("no replica runs it now")
+var ErrNowhere = advice.ErrNowhere
 
 func (e *Endpoint) url(url string, headers []Pair) (conn.URL, error) {
 	h := http.Header{}

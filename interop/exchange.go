@@ -10,6 +10,7 @@ import (
 	"github.com/indusagi/indus/internal/memory"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop/internal/advice"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/interop/internal/lane"
 	"github.com/indusagi/indus/toolbox"
@@ -66,13 +67,8 @@ func (e *Endpoint) deniedFault(tool string) error {
 	if why == "" {
 		return nil
 	}
-	return e.requestFault(ToolError, protocol.MethodToolsCall, tool, &deniedError{why})
+	return e.requestFault(ToolError, protocol.MethodToolsCall, tool, &advice.DeniedError{Why: why})
 }
-
-// deniedError is the reason why a tool is left out.
-type deniedError struct{ why string }
-
-func (e *deniedError) Error() string { return e.why }
 
 // paramsFault returns the fault of a call with params that cannot be sent.
 func (e *Endpoint) paramsFault(tool string, why error) *Fault {

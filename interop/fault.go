@@ -1,7 +1,10 @@
 package interop
 
 import (
+	"errors"
+
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop/internal/advice"
 	"github.com/indusagi/indus/interop/internal/conn"
 )
 
@@ -65,6 +68,23 @@ func (f *Fault) Unwrap() []error {
 		return []error{f.Kind}
 	}
 	return []error{f.Kind, f.Cause}
+}
+
+// Advice returns one sentence for a person: the next step to try after this fault. It depends on the cause, or on the
+// kind if the cause gives no more detail. The command, the host, the status page and docs/faults.md all use it.
+func (f *Fault) Advice() string {
+	var cause *Fault
+	if f.Kind == NotConnected && errors.As(f.Cause, &cause) { // the fault that made it unavailable has more detail
+		return cause.Advice()
+	}
+	return advice.For(advice.Failure{Err: f, Kind: string(f.Kind), Server: f.Server, Calling: f.Tool != ""})
+}
+
+// NeedsSignIn reports whether a person must sign in to the server. This is so if an error in the chain has a method
+// SignIn() (resource, who string), such as the error of package oauth.
+func (f *Fault) NeedsSignIn() bool {
+	_, _, needed := advice.SignIn(f.Cause)
+	return needed
 }
 
 // RPCError is the error of a JSON-RPC response, as its sender wrote it: Code, Message and

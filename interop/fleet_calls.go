@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop/internal/advice"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/interop/internal/lane"
 	"github.com/indusagi/indus/toolbox"
@@ -62,7 +63,7 @@ func (f *Fleet) do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error)
 			return nil, err
 		}
 		r, used, err := target.call(ctx, e, c)
-		if _, denied := errors.AsType[*deniedError](err); denied { // the configuration changed after the lookup
+		if _, denied := errors.AsType[*advice.DeniedError](err); denied { // the configuration changed after the lookup
 			return nil, &toolbox.UnknownTool{Name: c.Name}
 		}
 		if !retry || used == nil || !used.wasUnsent(err) || !used.awaitEnd(ctx) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop/internal/advice"
 	"github.com/indusagi/indus/interop/internal/lane"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -280,7 +281,7 @@ func (f *Fleet) withCallerSignIn(err error, caller toolbox.Principal) error {
 	if m := findMember(f.currentMembers(), fault.Server); m == nil || !m.isPerPrincipal() {
 		return err
 	}
-	resource, principal, _ := fault.signIn()
+	resource, principal, _ := advice.SignIn(fault.Cause)
 	if principal != "" {
 		return err
 	}

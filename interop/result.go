@@ -7,11 +7,10 @@ import (
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop/internal/advice"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/toolbox"
 )
-
-var errInputRequired = &conn.ProtocolError{What: "the server asks for input, and no client here can answer"}
 
 // inputRequired is the type of a result that asks for input (2026-07-28, basic/patterns/mrtr).
 const inputRequired = "input_required"
@@ -38,7 +37,7 @@ func (e *Endpoint) checkResult(ctx context.Context, result json.RawMessage, kind
 		if c := ClientOf(ctx); c != nil && c.Era == Modern { // for a legacy server: see withInputRequiredType
 			return nil
 		}
-		return errInputRequired
+		return advice.ErrInputRequired
 	case "task":
 		if ClientOf(ctx).declaresTasks() {
 			return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop/internal/advice"
 	"github.com/indusagi/indus/interop/internal/conn"
 )
 
@@ -50,7 +51,7 @@ func (e *Endpoint) exchange(ctx context.Context, m Message) (result json.RawMess
 	case ask != nil && protocol.AcceptsRequests(capabilities):
 		return e.runRounds(ctx, m, result, capabilities, ask)
 	case client != nil:
-		return nil, "", e.resultFault(m, errInputRequired)
+		return nil, "", e.resultFault(m, advice.ErrInputRequired)
 	}
 	return result, kind, nil
 }

@@ -1,4 +1,7 @@
-package interop
+// Package advice has the sentences that tell a person what to try after a fault of package interop. They are a table,
+// and [For] selects the first row that matches the cause. The package also has the causes that only advice and
+// interop know. Its functions are pure, and may be called from any goroutine. They return no errors.
+package advice
 
 import (
 	"cmp"
@@ -20,26 +23,43 @@ import (
 	"github.com/indusagi/indus/interop/internal/lane"
 )
 
-// Advice returns one sentence for a person: the next step to try after this fault. It depends on the cause, or on the
-// kind if the cause gives no more detail. The command, the host, the status page and docs/faults.md all use it.
-func (f *Fault) Advice() string {
-	var cause *Fault
-	if f.Kind == NotConnected && errors.As(f.Cause, &cause) { // the fault that made it unavailable has more detail
-		return cause.Advice()
-	}
-	c := &circumstance{Fault: f, calling: f.Tool != ""}
-	errors.As(f, &c.rpc)
-	errors.As(f, &c.http)
-	errors.As(f, &c.exit)
-	if answered, ok := errors.AsType[*conn.AnsweredError](f); ok && answered.HTTP == c.http {
+// Failure is a fault of package interop.
+type Failure struct {
+	Err     error  // with the whole chain
+	Kind    string // the kind of the fault
+	Server  string // its id, or ""
+	Calling bool   // a tool was called; otherwise the fault concerns connecting or listing
+}
+
+// DeniedError is the reason why a tool is left out.
+type DeniedError struct{ Why string }
+
+func (e *DeniedError) Error() string { return e.Why }
+
+var (
+	// ErrInputRequired is returned for a result that asks a question.
+	ErrInputRequired = &conn.ProtocolError{What: "the server asks for input, and no client here can answer"}
+	// ErrSingle is returned for a server that other programs run, too.
+	ErrSingle = errors.New(`it is "single" and runs once in a cluster, and this program is no replica of it`)
+	// ErrNowhere is returned if no program that runs the server can be reached.
+	ErrNowhere = errors.New("no replica runs it now")
+)
+
+// For returns one sentence for a person: the next step to try after the failure.
+func For(f Failure) string {
+	c := &circumstance{Failure: f}
+	errors.As(f.Err, &c.rpc)
+	errors.As(f.Err, &c.http)
+	errors.As(f.Err, &c.exit)
+	if answered, ok := errors.AsType[*conn.AnsweredError](f.Err); ok && answered.HTTP == c.http {
 		c.http = nil // the server's own reply counts, not its HTTP status
 	} else if c.http != nil {
 		c.rpc = nil
 	}
-	for _, row := range advices {
+	for _, row := range Rows {
 		if row.when(c) {
-			advice := strings.ReplaceAll(row.advice, "SERVER", shellWord(f.Server, "-_.", "SERVER"))
-			if _, principal, _ := f.signIn(); principal != "" {
+			advice := strings.ReplaceAll(row.Advice, "SERVER", shellWord(f.Server, "-_.", "SERVER"))
+			if _, principal, _ := SignIn(f.Err); principal != "" {
 				advice += " --as " + shellWord(principal, "-_.:/@#", "PRINCIPAL")
 			}
 			return advice
@@ -48,33 +68,25 @@ func (f *Fault) Advice() string {
 	return ""
 }
 
-// circumstance is a fault with the errors that its chain contains.
-type circumstance struct {
-	*Fault
-	calling bool       // a tool was called; otherwise the fault concerns connecting or listing
-	rpc     *RPCError  // nil if there is none
-	http    *HTTPError // nil if there is none
-	exit    *exec.ExitError
-}
-
-// NeedsSignIn reports whether a person must sign in to the server. This is so if an error in the chain has a method
-// SignIn() (resource, who string), such as the error of package oauth.
-func (f *Fault) NeedsSignIn() bool {
-	_, _, needed := f.signIn()
-	return needed
-}
-
-// signIn returns the server that needs a sign-in, and the principal to sign in. An empty principal is the user of this
-// program.
-func (f *Fault) signIn() (resource, principal string, needed bool) {
+// SignIn returns the server that needs a sign-in, and the principal to sign in, if an error in the chain has a method
+// SignIn() (resource, who string). An empty principal is the user of this program.
+func SignIn(err error) (resource, principal string, needed bool) {
 	e, needed := errors.AsType[interface {
 		error
 		SignIn() (resource, principal string)
-	}](f.Cause)
+	}](err)
 	if needed {
 		resource, principal = e.SignIn()
 	}
 	return resource, principal, needed
+}
+
+// circumstance is a failure with the errors that its chain contains.
+type circumstance struct {
+	Failure
+	rpc  *protocol.RPCError // nil if there is none
+	http *conn.HTTPError    // nil if there is none
+	exit *exec.ExitError
 }
 
 // shellWord returns name if it has only letters, digits and the characters of allowed, so that a person can type it
@@ -88,10 +100,10 @@ func shellWord(name, allowed, placeholder string) string {
 	return cmp.Or(name, placeholder)
 }
 
-func hasCause[E error](c *circumstance) bool { _, ok := errors.AsType[E](c.Fault); return ok }
+func hasCause[E error](c *circumstance) bool { _, ok := errors.AsType[E](c.Err); return ok }
 
 func (c *circumstance) isAny(targets ...error) bool {
-	return slices.ContainsFunc(targets, func(t error) bool { return errors.Is(c.Fault, t) })
+	return slices.ContainsFunc(targets, func(t error) bool { return errors.Is(c.Err, t) })
 }
 
 func (c *circumstance) hasStatus(list ...int) bool {
@@ -102,6 +114,11 @@ func (c *circumstance) hasCode(list ...int64) bool {
 	return c.rpc != nil && slices.Contains(list, c.rpc.Code)
 }
 
+func (c *circumstance) needsSignIn() bool {
+	_, _, needed := SignIn(c.Err)
+	return needed
+}
+
 // hungUp reports whether the connection ended before the reply.
 func (c *circumstance) hungUp() bool {
 	return hasCause[*conn.LostError](c) || hasCause[*conn.CutError](c) ||
@@ -109,7 +126,7 @@ func (c *circumstance) hungUp() bool {
 }
 
 // isUnsent reports whether a request was not sent because its RoundTripper has no token: see
-// [EndpointOptions].RoundTripper.
+// interop.EndpointOptions.RoundTripper.
 func isUnsent(err error) bool {
 	_, ok := errors.AsType[interface {
 		error
@@ -125,16 +142,29 @@ const (
 		"start the server in its stdio mode, update it, or report this to its authors"
 )
 
-// advices is the table of all advice. The first row that matches is used. The last rows match by kind alone.
-var advices = []struct {
-	cause  string
+// The kinds of faults.
+const (
+	transport    = "transport"
+	protocolKind = "protocol"
+	timeout      = "timeout"
+	toolError    = "tool_error"
+	notConnected = "not_connected"
+	spawnFailed  = "spawn_failed"
+)
+
+// Row is the advice after a failure with a cause.
+type Row struct {
+	Cause  string
 	when   func(*circumstance) bool
-	advice string
-}{
+	Advice string
+}
+
+// Rows is the table of all advice. The first row that matches is used. The last rows match by kind alone.
+var Rows = []Row{
 	// faults of a call
-	{"the configuration leaves the tool out", func(c *circumstance) bool { return hasCause[*deniedError](c) },
+	{"the configuration leaves the tool out", func(c *circumstance) bool { return hasCause[*DeniedError](c) },
 		`the configuration excludes this tool: to use it, change "tools" in the server's entry`},
-	{"input_required", func(c *circumstance) bool { return c.isAny(errInputRequired) },
+	{"input_required", func(c *circumstance) bool { return c.isAny(ErrInputRequired) },
 		"the tool asks the user a question, and this client cannot ask it: give the answer in the arguments, " +
 			"or call the tool through indus serve from a client that supports elicitation"},
 	{"an answer beyond the limit", func(c *circumstance) bool { return hasCause[*wire.TooLong](c) },
@@ -145,14 +175,15 @@ var advices = []struct {
 		return c.isAny(ErrNowhere)
 	},
 		"the request was not sent: try again; if it fails again, read the logs of the replicas"},
-	{"a server that runs once in a cluster, in another command", func(c *circumstance) bool { return c.isAny(errSingle) },
+	{"a server that runs once in a cluster, in another command", func(c *circumstance) bool { return c.isAny(ErrSingle) },
 		"use it through indus serve"},
 	{"the connection ended before the call went out", func(c *circumstance) bool {
-		return c.calling && hasCause[*conn.UnsentError](c) && c.http == nil && c.rpc == nil && !c.isAny(syscall.ECONNREFUSED)
+		return c.Calling && hasCause[*conn.UnsentError](c) && c.http == nil && c.rpc == nil &&
+			!c.isAny(syscall.ECONNREFUSED)
 	},
 		"the call was not sent: call again"},
 	{"the process ended during the call", func(c *circumstance) bool {
-		return c.calling && hasCause[*conn.ExitError](c)
+		return c.Calling && hasCause[*conn.ExitError](c)
 	},
 		"the server's process ended; " + unknownOutcome},
 
@@ -160,25 +191,26 @@ var advices = []struct {
 		`the server does not support HTTP+SSE at this path: remove "transport": "sse", ` +
 			`and indus detects the transport`},
 
-	{"a sign-in that a person must do", func(c *circumstance) bool { return c.NeedsSignIn() },
+	{"a sign-in that a person must do", func(c *circumstance) bool { return c.needsSignIn() },
 		"sign in: indus mcp login SERVER"},
 	{"a call, and indus cannot get a token by itself", func(c *circumstance) bool {
-		return c.calling && isUnsent(c.Fault)
+		return c.Calling && isUnsent(c.Err)
 	},
 		"the tool did not run, because indus has no token for its server: indus mcp doctor SERVER shows which step of " +
 			"the sign-in fails"},
 	{"another request, and indus cannot get a token by itself", func(c *circumstance) bool {
-		return isUnsent(c.Fault)
+		return isUnsent(c.Err)
 	},
 		"indus has no token for the server: indus mcp doctor SERVER shows which step of the sign-in fails"},
 
 	// JSON-RPC errors
-	{"-32602", func(c *circumstance) bool { return c.calling && c.hasCode(CodeInvalidParams) },
+	{"-32602", func(c *circumstance) bool { return c.Calling && c.hasCode(protocol.CodeInvalidParams) },
 		"check the arguments against the tool's schema, then try again"},
-	{"-32601", func(c *circumstance) bool { return c.hasCode(CodeMethodNotFound) },
+	{"-32601", func(c *circumstance) bool { return c.hasCode(protocol.CodeMethodNotFound) },
 		"the server does not know this method: is it an MCP server, and does it still have this tool?"},
 	{"-32700, -32600, -32020, -32021", func(c *circumstance) bool {
-		return c.hasCode(CodeParse, CodeInvalidRequest, protocol.CodeHeaderMismatch, protocol.CodeMissingCapability)
+		return c.hasCode(protocol.CodeParse, protocol.CodeInvalidRequest, protocol.CodeHeaderMismatch,
+			protocol.CodeMissingCapability)
 	}, "the server rejects the request as malformed: update the server or indus, and check any proxy between them"},
 	{"no version of the protocol in common", func(c *circumstance) bool {
 		return c.hasCode(protocol.CodeUnsupportedVersion) || hasCause[*conn.VersionError](c)
@@ -228,11 +260,11 @@ var advices = []struct {
 
 	// network errors
 	{"a proxy that cannot be reached", func(c *circumstance) bool {
-		op, ok := errors.AsType[*net.OpError](c.Fault)
+		op, ok := errors.AsType[*net.OpError](c.Err)
 		return ok && op.Op == "proxyconnect"
 	}, "the proxy cannot be reached: check HTTP_PROXY and HTTPS_PROXY, or add the host to NO_PROXY"},
 	{"no such host", func(c *circumstance) bool {
-		dns, ok := errors.AsType[*net.DNSError](c.Fault)
+		dns, ok := errors.AsType[*net.DNSError](c.Err)
 		return ok && dns.IsNotFound
 	}, `no such host: check its name in "url", and whether a VPN is needed`},
 	{"DNS", func(c *circumstance) bool {
@@ -246,7 +278,7 @@ var advices = []struct {
 	{"a certificate of another host", func(c *circumstance) bool { return hasCause[x509.HostnameError](c) },
 		"the certificate is for another host: use the name in the certificate"},
 	{"an expired certificate", func(c *circumstance) bool {
-		bad, ok := errors.AsType[x509.CertificateInvalidError](c.Fault)
+		bad, ok := errors.AsType[x509.CertificateInvalidError](c.Err)
 		return ok && bad.Reason == x509.Expired
 	}, "the certificate has expired, or this machine's clock is wrong"},
 	{"no TLS", func(c *circumstance) bool {
@@ -266,21 +298,21 @@ var advices = []struct {
 
 	// process errors
 	{`no such "cwd"`, func(c *circumstance) bool {
-		at, ok := errors.AsType[*fs.PathError](c.Fault)
+		at, ok := errors.AsType[*fs.PathError](c.Err)
 		return ok && at.Op == "chdir"
 	}, `the path in "cwd" does not exist or is not a directory: create it, or correct "cwd"`},
 	{"no such command", func(c *circumstance) bool { return c.isAny(exec.ErrNotFound) },
 		`the command is not installed, or not in the PATH: install it, or write its full path in "command"`},
-	{"a directory", func(c *circumstance) bool { return c.Kind == SpawnFailed && c.isAny(syscall.EISDIR) },
+	{"a directory", func(c *circumstance) bool { return c.Kind == spawnFailed && c.isAny(syscall.EISDIR) },
 		"the command is a directory: name a program in it"},
 	{"a file that may not be executed", func(c *circumstance) bool {
-		return c.Kind == SpawnFailed && c.isAny(fs.ErrPermission)
+		return c.Kind == spawnFailed && c.isAny(fs.ErrPermission)
 	},
 		"the file is not executable: chmod +x it, or use its interpreter as the command"},
-	{"no such file", func(c *circumstance) bool { return c.Kind == SpawnFailed && c.isAny(fs.ErrNotExist) },
+	{"no such file", func(c *circumstance) bool { return c.Kind == spawnFailed && c.isAny(fs.ErrNotExist) },
 		"the command, or the interpreter in its first line, does not exist: is the path right, and the server installed?"},
 	{"a process that ended after it was connected", func(c *circumstance) bool {
-		return c.Kind != SpawnFailed && hasCause[*conn.ExitError](c)
+		return c.Kind != spawnFailed && hasCause[*conn.ExitError](c)
 	},
 		"the process ended after it had connected: read its log"},
 	{"exit status 127", func(c *circumstance) bool { return c.exit != nil && c.exit.ExitCode() == 127 },
@@ -297,34 +329,34 @@ var advices = []struct {
 	{"busy", func(c *circumstance) bool { return hasCause[*lane.BusyError](c) },
 		`the request was not sent: try again later, or raise this server's "maxConcurrent", "maxQueue", ` +
 			`"maxPrincipals", "instances" or "timeout": {"queue": …}`},
-	{"the connection ended during the call", func(c *circumstance) bool { return c.calling && c.hungUp() },
+	{"the connection ended during the call", func(c *circumstance) bool { return c.Calling && c.hungUp() },
 		"the connection ended before the reply; " + unknownOutcome},
 	{"the connection ended during another request", func(c *circumstance) bool {
-		return c.Kind == Protocol && c.hungUp()
+		return c.Kind == protocolKind && c.hungUp()
 	},
 		"the connection ended before the reply: try again"},
 	{"the connection ended otherwise", (*circumstance).hungUp,
 		"the server closes the connection without a reply: is it an MCP server, and is http:// or https:// right?"},
 	{"bytes that answer no request, in a call", func(c *circumstance) bool {
-		return c.calling && c.Kind == Timeout && hasCause[*conn.UnmatchedError](c)
+		return c.Calling && c.Kind == timeout && hasCause[*conn.UnmatchedError](c)
 	},
 		notMCP + "; " + unknownOutcome},
 	{"bytes that answer no request", func(c *circumstance) bool {
-		return c.Kind == Timeout && hasCause[*conn.UnmatchedError](c)
+		return c.Kind == timeout && hasCause[*conn.UnmatchedError](c)
 	}, notMCP},
-	{"a timeout of a call", func(c *circumstance) bool { return c.Kind == Timeout && c.calling },
+	{"a timeout of a call", func(c *circumstance) bool { return c.Kind == timeout && c.Calling },
 		"the tool is slow or hangs: raise this server's timeout; " + unknownOutcome},
 
-	{string(Timeout), hasKind(Timeout),
+	{timeout, hasKind(timeout),
 		"try again (npx, uvx and docker download a server before its first start), or raise this server's timeout"},
-	{string(Protocol), hasKind(Protocol), "the server violates the protocol: update it, or report this to its authors"},
-	{string(NotConnected), hasKind(NotConnected), "wait until the server is ready, or see why it is not: indus mcp ls"},
-	{string(Transport), hasKind(Transport), "check that the server runs, and that its URL and headers are right"},
-	{string(SpawnFailed), hasKind(SpawnFailed),
+	{protocolKind, hasKind(protocolKind), "the server violates the protocol: update it, or report this to its authors"},
+	{notConnected, hasKind(notConnected), "wait until the server is ready, or see why it is not: indus mcp ls"},
+	{transport, hasKind(transport), "check that the server runs, and that its URL and headers are right"},
+	{spawnFailed, hasKind(spawnFailed),
 		"run the command by hand: is it installed, and does it start an MCP server?"},
-	{string(ToolError), hasKind(ToolError), "the call failed before a reply arrived; " + unknownOutcome},
+	{toolError, hasKind(toolError), "the call failed before a reply arrived; " + unknownOutcome},
 }
 
-func hasKind(k Kind) func(*circumstance) bool {
+func hasKind(k string) func(*circumstance) bool {
 	return func(c *circumstance) bool { return c.Kind == k }
 }
