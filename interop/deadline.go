@@ -8,6 +8,7 @@ import (
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop/internal/conn"
+	"github.com/indusagi/indus/interop/internal/payload"
 )
 
 // Defaults of [Timeouts]. Package protocol has the other defaults.
@@ -131,7 +132,7 @@ func (e *Endpoint) checkAlive(c conn.Conn, handshake conn.Handshake) {
 	defer cancel()
 	x := conn.Request{Method: protocol.MethodPing}
 	if handshake.Era == Modern {
-		params, err := serverParams(nil, e.modernMeta, 0)
+		params, err := payload.ServerParams(nil, e.modernMeta, 0)
 		if err != nil {
 			return
 		}

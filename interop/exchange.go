@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strconv"
 
 	"github.com/indusagi/indus/internal/memory"
 	"github.com/indusagi/indus/internal/protocol"
@@ -13,6 +12,7 @@ import (
 	"github.com/indusagi/indus/interop/internal/advice"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/interop/internal/lane"
+	"github.com/indusagi/indus/interop/internal/payload"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -158,7 +158,7 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	if handshake.Era == Modern {
 		reserved = e.metaFor(client)
 	}
-	if request.Params, err = serverParams(m.Params, reserved, request.Token); err != nil {
+	if request.Params, err = payload.ServerParams(m.Params, reserved, request.Token); err != nil {
 		return nil, NewFault(failureKind(m.Method), e.server.ID, m.Method, err)
 	}
 	outer, inner := ctx, ctx
@@ -213,11 +213,11 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	if !e.opts.Memory.Own(string(m.Caller), result) {
 		result, err = nil, &conn.ProtocolError{What: "an answer that is not taken", Cause: memory.NoRoom{}}
 	}
-	if invalid := checkReplyUTF8(m.Method, result, err); invalid != nil {
+	if invalid := payload.CheckUTF8(m.Method, result, err); invalid != nil {
 		result, err = nil, invalid
 	}
 	if handshake.Era == Legacy && client != nil && protocol.MayRequireInput(m.Method) {
-		result = withInputRequiredType(result)
+		result = payload.WithInputRequiredType(result)
 	}
 	return result, e.sendFault(outer, inner, m, name, err)
 }
@@ -231,18 +231,6 @@ func (e *Endpoint) greet(ctx context.Context, c conn.Conn) {
 	defer cancel()
 	_, _ = c.Call(pingCtx, conn.Request{Method: protocol.MethodPing}) // the server asks before it replies
 	c.Unasked(ctx)
-}
-
-// checkReplyUTF8 returns the error of a reply that is not UTF-8, because strict readers would lose the whole stream
-// (RFC 8259, section 8.1). For tools/list only the bad rows are dropped, later.
-func checkReplyUTF8(method string, result json.RawMessage, err error) error {
-	if rpc, ok := errors.AsType[*RPCError](err); ok {
-		result = rpc.Data
-	}
-	if bad := wire.CheckUTF8(result); bad != nil && method != protocol.MethodToolsList {
-		return &conn.ProtocolError{What: "a broken answer", Cause: bad}
-	}
-	return nil
 }
 
 // sendFault converts an error of the connection to the error that the caller receives.
@@ -300,47 +288,13 @@ func paramName(m Message) string {
 	return name
 }
 
-// serverParams returns params for one server: the reserved keys of _meta are replaced by reserved, and other keys stay.
-// reserved holds the members that a modern server receives, and is nil for a legacy server.
-func serverParams(params json.RawMessage, reserved []byte, token int64) (json.RawMessage, error) {
-	if params == nil {
-		params = json.RawMessage(`{}`)
-	}
-	meta, ok := wire.Lookup(params, "_meta")
-	if !ok && reserved == nil && token == 0 {
-		return params, nil
-	}
-	out := append(make([]byte, 0, len(meta)+len(reserved)+40), '{')
-	if ok && meta[0] == '{' {
-		members, err := wire.Members(meta)
-		if err != nil {
-			return nil, err
-		}
-		for i := range members {
-			if m := &members[i]; !protocol.Reserved(m.Key) && m.Key != "progressToken" {
-				out = append(append(out, meta[m.Start:m.End]...), ',')
-			}
-		}
-	}
-	if token != 0 {
-		out = append(strconv.AppendInt(append(out, `"progressToken":`...), token, 10), ',')
-	}
-	if reserved != nil {
-		out = append(append(out, reserved...), ',')
-	}
-	if out[len(out)-1] == ',' {
-		out = out[:len(out)-1]
-	}
-	return wire.Rewrite(params, wire.Edit{Key: "_meta", Value: append(out, '}')})
-}
-
 // callTool calls a tool by the server's own name for it. If c.Wire is set, it holds the params of the original request,
 // and unknown members in it are passed on.
 func (e *Endpoint) callTool(ctx context.Context, name string, c toolbox.Call) (*toolbox.Result, error) {
 	if err := e.deniedFault(name); err != nil {
 		return nil, err
 	}
-	params, err := callParams(name, c)
+	params, err := payload.CallParams(name, c)
 	if err != nil {
 		return nil, e.paramsFault(name, err)
 	}
@@ -353,14 +307,16 @@ func (e *Endpoint) callTool(ctx context.Context, name string, c toolbox.Call) (*
 	if err != nil {
 		return nil, err
 	}
-	if err := e.checkResult(ctx, result, kind); err != nil {
+	client := ClientOf(ctx) // of a legacy server too: see payload.WithInputRequiredType
+	isModern := client != nil && client.Era == Modern
+	if err := payload.CheckResult(result, kind, isModern, kind == "task" && client.declaresTasks()); err != nil {
 		return nil, e.resultFault(m, err)
 	}
 	return toolbox.WireResult(toolbox.Wire{Format: e.format(), JSON: result}, func(w toolbox.Wire) toolbox.Decoded {
-		if err := checkReadable(m, w.JSON); err != nil {
+		if err := payload.CheckReadable(m.Params, w.JSON); err != nil {
 			return toolbox.Decoded{Err: e.resultFault(m, err)}
 		}
-		return decodeResult(w)
+		return payload.DecodeResult(w)
 	}), nil
 }
 
@@ -372,27 +328,6 @@ func (e *Endpoint) findTool(name string) *listedTool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.list.find(name)
-}
-
-// callParams returns the params of tools/call, with the arguments unchanged.
-func callParams(name string, c toolbox.Call) (json.RawMessage, error) {
-	if c.Wire.JSON != nil {
-		if _, err := protocol.OneMember(c.Wire.JSON, "name"); err != nil {
-			return nil, err
-		}
-		return wire.Rewrite(c.Wire.JSON, wire.Edit{Key: "name", Value: wire.Quote(name)})
-	}
-	args := c.Input
-	if len(args) == 0 {
-		args = json.RawMessage(`{}`)
-	}
-	if !wire.Valid(args) {
-		return nil, errors.New("the arguments are not valid JSON")
-	}
-	b := make([]byte, 0, len(args)+len(name)+32)
-	b = append(append(b, `{"name":`...), wire.Quote(name)...)
-	b = append(append(b, `,"arguments":`...), args...)
-	return append(b, '}'), nil
 }
 
 // progressPeer returns a peer that reports a call's progress and passes other messages to rest.

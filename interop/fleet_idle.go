@@ -124,7 +124,7 @@ func (i *idleness) hasExpired(m *member, e *Endpoint, after time.Duration) bool 
 // changes does not count as use.
 func (m *member) usage(e *Endpoint) (begun uint64, used bool) {
 	begun, calls := e.callCounts()
-	return begun, calls > 0 || m.lanes.HasLanes() || m.tasks.hasRunning() || m.fleet.subscriptions.hasServer(m.server.ID)
+	return begun, calls > 0 || m.lanes.HasLanes() || m.tasks.HasRunning() || m.fleet.subscriptions.hasServer(m.server.ID)
 }
 
 // awaitAwake waits until a server has settled again that is idle, or is being connected after it was idle.

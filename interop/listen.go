@@ -9,6 +9,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/internal/conn"
+	"github.com/indusagi/indus/interop/internal/payload"
 )
 
 // listenRetry is the pause before an ended subscription is requested again.
@@ -55,7 +56,7 @@ func (e *Endpoint) listen(c conn.Conn) {
 	for _, kind := range e.watchedKinds() {
 		filter = filter.Raw(kind+"ListChanged", []byte("true"))
 	}
-	params, err := serverParams(wire.Object{}.Raw("notifications", filter.JSON()).JSON(), e.modernMeta, 0)
+	params, err := payload.ServerParams(wire.Object{}.Raw("notifications", filter.JSON()).JSON(), e.modernMeta, 0)
 	if err != nil {
 		return
 	}

@@ -3,6 +3,7 @@ package interop
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -15,6 +16,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/interop/internal/lane"
+	"github.com/indusagi/indus/interop/internal/payload"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -27,7 +29,7 @@ type member struct {
 	cancel      context.CancelFunc
 	supervising sync.WaitGroup
 	lanes       lane.Table
-	tasks       tasks
+	tasks       payload.Tasks
 	callerTurns lane.Turns // of requests, at most FleetOptions.MaxCalls for each caller
 	workTurns   lane.Turns // of the requests that count for Pool.MaxConcurrent
 	habits      lane.Habits
@@ -139,7 +141,7 @@ func (m *member) handleNotification(from Message) {
 	}
 	isTask := strings.HasPrefix(from.Method, "notifications/tasks")
 	if isTask {
-		m.tasks.record(from.Params)
+		m.tasks.Record(from.Params)
 	}
 	switch {
 	case !isTask && !conn.ConcernsAll(from.Method):
@@ -461,4 +463,14 @@ func (s Server) clone() Server {
 	s.Secrets, s.Tools = slices.Clone(s.Secrets), s.Tools.clone()
 	s.OAuth.Scopes, s.Forward.Headers = slices.Clone(s.OAuth.Scopes), slices.Clone(s.Forward.Headers)
 	return s
+}
+
+// recordTasks records tasks from the results of requests, if the server can become idle.
+func (m *member) recordTasks(method string, result json.RawMessage) {
+	if method != protocol.MethodToolsCall && !strings.HasPrefix(method, "tasks/") {
+		return
+	}
+	if _, after := m.idleSettings(m.state.Load().config); after > 0 {
+		m.tasks.Record(result)
+	}
 }

@@ -1,7 +1,6 @@
 package interop
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,14 +11,12 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/internal/advice"
-	"github.com/indusagi/indus/interop/internal/conn"
+	"github.com/indusagi/indus/interop/internal/payload"
 )
 
 const (
 	// maxRounds bounds how often one request is sent again with answers for its server.
 	maxRounds = 10
-	// maxQuestions bounds the questions in one result.
-	maxQuestions = 64
 	// busyPause is the first pause if a server asks no question but wants the request again (load shedding; 2026-07-28,
 	// basic/patterns/mrtr). It doubles up to maxBusyPause.
 	busyPause    = 100 * time.Millisecond
@@ -35,14 +32,14 @@ func (e *Endpoint) exchange(ctx context.Context, m Message) (result json.RawMess
 		return result, "", err
 	}
 	client, capabilities, ask := ClientOf(ctx), e.opts.Capabilities, e.opts.Receive
-	kind = resultType(result)
+	kind = payload.ResultType(result)
 	switch {
 	case kind == "" || kind == "complete":
 		return result, kind, nil
 	case client != nil && client.Era == Modern:
 		result, err = e.handleTyped(ctx, m, kind, result, client)
 		return result, kind, err
-	case kind != inputRequired || client == nil && e.Era() != Modern:
+	case kind != payload.InputRequired || client == nil && e.Era() != Modern:
 		return result, kind, nil
 	case client != nil:
 		capabilities, ask = client.capabilitiesFor(Modern), client.Back
@@ -60,8 +57,8 @@ func (e *Endpoint) exchange(ctx context.Context, m Message) (result json.RawMess
 func (e *Endpoint) handleTyped(
 	ctx context.Context, m Message, kind string, result json.RawMessage, c *Client,
 ) (json.RawMessage, error) {
-	if kind == inputRequired {
-		if _, _, err := readQuestions(result, c.capabilitiesFor(Modern)); err != nil {
+	if kind == payload.InputRequired {
+		if _, _, err := payload.Questions(result, c.capabilitiesFor(Modern)); err != nil {
 			return nil, e.resultFault(m, err)
 		}
 	}
@@ -69,24 +66,6 @@ func (e *Endpoint) handleTyped(
 		return result, nil
 	}
 	return e.opts.Typed(ctx, m, kind, result)
-}
-
-// withInputRequiredType adds the missing type to a legacy server's result that asks for input. go-sdk servers convert
-// the first question of a tool to the form of the session. They send later questions unconverted.
-func withInputRequiredType(result json.RawMessage) json.RawMessage {
-	// The search is for the part of "inputRequests" that begins with a rare letter, because that is cheap.
-	if !bytes.Contains(result, []byte(`Requests"`)) {
-		return result
-	}
-	_, hasQuestions := wire.Lookup(result, "inputRequests")
-	if _, typed := wire.Lookup(result, "resultType"); typed || !hasQuestions {
-		return result
-	}
-	out, err := wire.Rewrite(result, wire.Edit{Key: "resultType", Value: json.RawMessage(`"input_required"`)})
-	if err != nil { // a member occurs twice
-		return result
-	}
-	return out
 }
 
 // runRounds asks the questions in a server's results and sends the request again, until a result asks nothing.
@@ -98,7 +77,7 @@ func (e *Endpoint) runRounds(
 	defer cancel()
 	pause := busyPause
 	for range maxRounds {
-		questions, handle, err := readQuestions(result, capabilities)
+		questions, handle, err := payload.Questions(result, capabilities)
 		if err != nil {
 			return nil, "", e.resultFault(m, err)
 		}
@@ -131,7 +110,7 @@ func (e *Endpoint) runRounds(
 		case err != nil:
 			return nil, "", err
 		}
-		if kind := resultType(result); kind != inputRequired {
+		if kind := payload.ResultType(result); kind != payload.InputRequired {
 			return result, kind, nil
 		}
 	}
@@ -158,49 +137,10 @@ func paramsOf(m Message) json.RawMessage {
 	return m.Params
 }
 
-// inputRequest is one question in a result.
-type inputRequest struct {
-	key, method string
-	params      json.RawMessage
-}
-
-// readQuestions reads a result that asks for input from a client with these capabilities. handle is its requestState,
-// or nil if it has none.
-func readQuestions(result, capabilities json.RawMessage) (questions []inputRequest, handle json.RawMessage, err error) {
-	handle, busy := wire.Lookup(result, "requestState")
-	requests, ok := wire.Lookup(result, "inputRequests")
-	members, err := wire.Members(requests)
-	switch {
-	case !ok && !busy:
-		return nil, nil, &conn.ProtocolError{What: "the server asks for input, and does not name any"}
-	case ok && err != nil, wire.Unique(members) != nil:
-		return nil, nil, &conn.ProtocolError{What: "inputRequests that are no object", Cause: err}
-	case len(members) > maxQuestions:
-		return nil, nil, &conn.ProtocolError{What: fmt.Sprintf("the server asks for %d things at once", len(members))}
-	}
-	for i := range members {
-		q := inputRequest{key: members[i].Key}
-		method, err := protocol.OneMember(members[i].Value, "method")
-		if err == nil {
-			q.method, _ = wire.Unquote(method)
-			q.params, err = protocol.OneMember(members[i].Value, "params")
-		}
-		if err != nil { // the client could read another question than the one checked here
-			return nil, nil, &conn.ProtocolError{What: "inputRequests of two meanings", Cause: err}
-		}
-		if err := protocol.CheckClientRequest(capabilities, q.method, q.params); err != nil {
-			what := "the server asks for " + protocol.Printable(q.method, 60) + ", which the client does not declare"
-			return nil, nil, &conn.ProtocolError{What: what, Cause: err}
-		}
-		questions = append(questions, q)
-	}
-	return questions, handle, nil
-}
-
 // askAll asks all questions at once and returns an object with the answers by key, or nil if there are no questions.
 // The first refused question cancels the others.
 func askAll(
-	ctx context.Context, m Message, server string, questions []inputRequest, ask Peer,
+	ctx context.Context, m Message, server string, questions []payload.Question, ask Peer,
 ) (json.RawMessage, error) {
 	if len(questions) == 0 {
 		return nil, ctx.Err()
@@ -212,14 +152,14 @@ func askAll(
 	for i, q := range questions {
 		pending.Go(func() {
 			answer, err := ask(ctx, Message{
-				ID: wire.Quote(q.key), Method: q.method, Params: q.params, Era: Modern,
+				ID: wire.Quote(q.Key), Method: q.Method, Params: q.Params, Era: Modern,
 				Caller: m.Caller, Of: m.Of, Server: server,
 			})
 			switch {
 			case err != nil: // not in the chain, because the error is not the server's
-				cancel(errors.New("the client does not answer " + q.method + ": " + err.Error()))
+				cancel(errors.New("the client does not answer " + q.Method + ": " + err.Error()))
 			case !wire.Valid(answer):
-				cancel(errors.New("the client has no answer to " + q.method))
+				cancel(errors.New("the client has no answer to " + q.Method))
 			}
 			answers[i] = answer
 		})
@@ -230,7 +170,7 @@ func askAll(
 	}
 	var all wire.Object
 	for i, q := range questions {
-		all = all.Raw(q.key, answers[i])
+		all = all.Raw(q.Key, answers[i])
 	}
 	return all.JSON(), nil
 }

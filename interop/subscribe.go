@@ -14,6 +14,7 @@ import (
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/internal/conn"
+	"github.com/indusagi/indus/interop/internal/payload"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -500,7 +501,7 @@ func (s *subscription) listen(ctx context.Context, e *Endpoint, onAgreed func())
 		return err
 	}
 	b := append([]byte(`{"notifications":{"resourceSubscriptions":[`), wire.Quote(s.uri)...)
-	params, err := serverParams(append(b, "]}}"...), e.modernMeta, 0)
+	params, err := payload.ServerParams(append(b, "]}}"...), e.modernMeta, 0)
 	if err != nil {
 		return e.newFault(Protocol, protocol.MethodListen, err)
 	}

@@ -1,10 +1,9 @@
-package interop
+package payload
 
 import (
 	"bytes"
 	"encoding/json"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,15 +21,15 @@ const (
 	maxTaskTime = 24 * time.Hour
 )
 
-// tasks holds the running tasks of a server by id, with the assumed time of their end.
-type tasks struct {
+// Tasks holds the running tasks of a server by id, with the assumed time of their end.
+type Tasks struct {
 	mu     sync.Mutex
 	expiry map[string]time.Time
 }
 
-// record reads a result, or the params of a notification, that may be a task. In 2025-11-25 (SEP-1686) the
+// Record reads a result, or the params of a notification, that may be a task. In 2025-11-25 (SEP-1686) the
 // task is the member "task". In the extension (SEP-2663) it is the object itself.
-func (t *tasks) record(obj json.RawMessage) {
+func (t *Tasks) Record(obj json.RawMessage) {
 	if !bytes.Contains(obj, []byte(`"taskId"`)) {
 		return
 	}
@@ -71,8 +70,8 @@ func taskLife(task json.RawMessage) time.Duration {
 	return taskTime
 }
 
-// hasRunning reports whether a task is running.
-func (t *tasks) hasRunning() bool {
+// HasRunning reports whether a task is running.
+func (t *Tasks) HasRunning() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Now()
@@ -82,14 +81,4 @@ func (t *tasks) hasRunning() bool {
 		}
 	}
 	return len(t.expiry) > 0
-}
-
-// recordTasks records tasks from the results of requests, if the server can become idle.
-func (m *member) recordTasks(method string, result json.RawMessage) {
-	if method != protocol.MethodToolsCall && !strings.HasPrefix(method, "tasks/") {
-		return
-	}
-	if _, after := m.idleSettings(m.state.Load().config); after > 0 {
-		m.tasks.record(result)
-	}
 }

@@ -1,4 +1,4 @@
-package interop
+package payload
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 // it is over.
 func TestTasksThatGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l tasks
+		var l Tasks
 		for _, step := range []struct {
 			obj  string
 			wait time.Duration
@@ -30,14 +30,14 @@ func TestTasksThatGoOn(t *testing.T) {
 			{`{"task":{"taskId":7,"status":"working"}}`, 0, false},
 			{`"taskId"`, 0, false},
 		} {
-			l.record(json.RawMessage(step.obj))
+			l.Record(json.RawMessage(step.obj))
 			time.Sleep(step.wait)
-			if got := l.hasRunning(); got != step.want {
+			if got := l.HasRunning(); got != step.want {
 				t.Errorf("after %s: %v", step.obj, got)
 			}
 		}
 		for i := range 2 * maxTasks {
-			l.record(fmt.Appendf(nil, `{"taskId":"%d","status":"working"}`, i))
+			l.Record(fmt.Appendf(nil, `{"taskId":"%d","status":"working"}`, i))
 		}
 		if n := len(l.expiry); n != maxTasks {
 			t.Errorf("%d are kept", n)
