@@ -329,7 +329,7 @@ func (e *Endpoint) Open(ctx context.Context) error {
 // connect runs the only attempt of the endpoint's life.
 func (e *Endpoint) connect() {
 	start := time.Now()
-	ctx, cancel := withDeadline(e.ctx, e.server.Timeouts.Connect, protocol.DefaultConnect)
+	ctx, cancel := conn.WithDeadline(e.ctx, e.server.Timeouts.Connect, protocol.DefaultConnect)
 	c, handshake, err := e.dial(ctx)
 	if err == nil && e.opts.Tap != nil {
 		c = tappedConn{c, e}

@@ -163,14 +163,14 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	}
 	outer, inner := ctx, ctx
 	onMessage := func() {}
-	var deadlines *callDeadlines
+	var deadlines *conn.CallDeadlines
 	if !m.bounded && m.Method != protocol.MethodListen { // a listen request is silent until an event happens
 		if e.opts.CancelBeforeCallOnly {
 			outer = context.WithoutCancel(ctx)
 		}
-		inner, deadlines = withCallDeadlines(outer, e.server.Timeouts)
-		defer deadlines.stop()
-		onMessage = deadlines.reset
+		inner, deadlines = conn.WithCallDeadlines(outer, e.server.Timeouts.Call, e.server.Timeouts.Total)
+		defer deadlines.Stop()
+		onMessage = deadlines.Reset
 	}
 	greeting := false
 	if e.greeted != nil && client != nil && client.Era == Modern && !client.listing {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/interop/internal/lane"
 )
 
@@ -202,7 +203,7 @@ func (m *member) awaitFullList(ctx context.Context) error {
 	if !s.idle && !s.isWaking() || s.list == nil || !s.list.raw.partial {
 		return nil
 	}
-	ctx, cancel := withDeadline(ctx, m.server.Timeouts.Connect, protocol.DefaultConnect)
+	ctx, cancel := conn.WithDeadline(ctx, m.server.Timeouts.Connect, protocol.DefaultConnect)
 	defer cancel()
 	if m.awaitAwake(ctx) != nil {
 		return NewFault(NotConnected, m.server.ID, "not connected", context.Cause(ctx))

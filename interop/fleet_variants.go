@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/interop/internal/lane"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -191,7 +192,7 @@ func (m *member) listVariant(ctx context.Context, caller toolbox.Principal) (*li
 	case e.Era() == Legacy:
 		return nil, nil
 	}
-	ctx, cancel := withDeadline(ctx, m.server.Timeouts.List, protocol.DefaultList)
+	ctx, cancel := conn.WithDeadline(ctx, m.server.Timeouts.List, protocol.DefaultList)
 	defer cancel()
 	l, err := e.readPages(ctx, ClientOf(ctx))
 	if err != nil {

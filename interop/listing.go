@@ -176,7 +176,7 @@ func (e *Endpoint) currentListing(ctx context.Context) (*listing, error) {
 
 // runListing completes a list request. A failure is not cached.
 func (e *Endpoint) runListing(a *listAttempt) {
-	ctx, cancel := withDeadline(e.ctx, e.server.Timeouts.List, protocol.DefaultList)
+	ctx, cancel := conn.WithDeadline(e.ctx, e.server.Timeouts.List, protocol.DefaultList)
 	defer cancel()
 	a.list, a.err = e.readPages(ctx, nil)
 	if a.err != nil {

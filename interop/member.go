@@ -426,7 +426,7 @@ func (m *member) awaitState(ctx context.Context, accept func(*state) bool) error
 // first waits until the server has settled.
 func (m *member) awaitListed(ctx context.Context) error {
 	if m.fleet.opts.Hold {
-		ctx, cancel := withDeadline(ctx, m.server.Timeouts.Connect, protocol.DefaultConnect)
+		ctx, cancel := conn.WithDeadline(ctx, m.server.Timeouts.Connect, protocol.DefaultConnect)
 		defer cancel()
 		if m.awaitSettled(ctx) != nil {
 			return NewFault(NotConnected, m.server.ID, "not connected", context.Cause(ctx))

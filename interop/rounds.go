@@ -11,6 +11,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/internal/advice"
+	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/interop/internal/payload"
 )
 
@@ -73,7 +74,7 @@ func (e *Endpoint) runRounds(
 	ctx context.Context, m Message, result json.RawMessage, capabilities json.RawMessage, ask Peer,
 ) (json.RawMessage, string, error) {
 	outer := ctx
-	ctx, cancel := withDeadline(ctx, e.server.Timeouts.Total, defaultTotal)
+	ctx, cancel := conn.WithDeadline(ctx, e.server.Timeouts.Total, conn.DefaultTotal)
 	defer cancel()
 	pause := busyPause
 	for range maxRounds {

@@ -21,7 +21,7 @@ type activeRequest struct {
 	client   *Client         // its client; nil if there is none to notify
 	caller   toolbox.Principal
 	exchange uint64 // Message.Of of the request
-	limits   *callDeadlines
+	limits   *conn.CallDeadlines
 	// subject is the kind of the request, see [habits]. It is empty if the kind is not recorded.
 	subject string
 }
@@ -315,7 +315,7 @@ func (l *activeRequests) pauseDeadlines() (release func()) {
 	l.openQuestions++
 	var releases []func()
 	for _, t := range l.open {
-		releases = append(releases, t.limits.pause())
+		releases = append(releases, t.limits.Pause())
 	}
 	return func() {
 		l.mu.Lock()

@@ -1,4 +1,4 @@
-package interop
+package conn
 
 import (
 	"testing"
@@ -10,12 +10,12 @@ import (
 // than a call.
 func TestAQuestionHoldsTheSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, d := withCallDeadlines(t.Context(), Timeouts{Call: time.Second, Total: time.Minute})
-		defer d.stop()
-		first, second := d.pause(), d.pause()
+		ctx, d := WithCallDeadlines(t.Context(), time.Second, time.Minute)
+		defer d.Stop()
+		first, second := d.Pause(), d.Pause()
 		time.Sleep(10 * time.Second)
 		first()
-		d.reset()
+		d.Reset()
 		time.Sleep(10 * time.Second)
 		if ctx.Err() != nil {
 			t.Fatal("the call is over while a question is open")
@@ -30,13 +30,13 @@ func TestAQuestionHoldsTheSilence(t *testing.T) {
 			t.Error("the call goes on without a sign of life")
 		}
 
-		ctx, d = withCallDeadlines(t.Context(), Timeouts{Call: time.Second, Total: time.Minute})
-		release := d.pause()
+		ctx, d = WithCallDeadlines(t.Context(), time.Second, time.Minute)
+		release := d.Pause()
 		time.Sleep(61 * time.Second)
 		if ctx.Err() == nil {
 			t.Error("an open question outlives the call")
 		}
-		d.stop()
+		d.Stop()
 		release()
 	})
 }
