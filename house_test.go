@@ -56,7 +56,7 @@ var roomBudget = map[string]int{
 	"gateway":   7530,
 	"host":      7540,
 	"identity":  1850,
-	"internal":  13350,
+	"internal":  13400,
 	"interop":   12560,
 	"ledger":    4920,
 	"mcpconfig": 10935,
