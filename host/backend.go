@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -87,14 +86,16 @@ type Namer interface {
 //
 // It uses the options Library, Page, Keys, Exact, Parameters and Logger.
 func Tools(src toolbox.Source, opts *Options) Backend {
-	o := cmp.Or(opts, &Options{})
+	if opts == nil {
+		opts = &Options{}
+	}
 	t := tools.New(src, tools.Options{
-		Exact: o.Exact, Parameters: o.Parameters, Page: o.Page, Keys: o.Keys, Logger: o.Logger,
+		Exact: opts.Exact, Parameters: opts.Parameters, Page: opts.Page, Keys: opts.Keys, Logger: opts.Logger,
 	})
-	if o.Library == nil {
+	if opts.Library == nil {
 		return t
 	}
-	return &libraryBackend{t, o.Library}
+	return &libraryBackend{t, opts.Library}
 }
 
 var (

@@ -49,12 +49,7 @@ const (
 	maxTotalQuestionBytes  = 64 << 20
 )
 
-// Defaults of [Options].
-const (
-	defaultMaxTotal     = 1000
-	defaultMaxPerCaller = 100
-	defaultWait         = 5 * time.Minute
-)
+const defaultWait = 5 * time.Minute // see [Options]
 
 // The causes with which a parked call ends.
 var (
@@ -113,8 +108,8 @@ type Options struct {
 func NewPool(o Options) *Pool {
 	p := &Pool{
 		keys: o.Keys, parked: map[uint64]*exchange{},
-		maxTotal:     cmp.Or(max(o.MaxTotal, 0), defaultMaxTotal),
-		maxPerCaller: cmp.Or(max(o.MaxPerCaller, 0), defaultMaxPerCaller),
+		maxTotal:     cmp.Or(max(o.MaxTotal, 0), 1000),
+		maxPerCaller: cmp.Or(max(o.MaxPerCaller, 0), 100),
 		expiry:       cmp.Or(max(o.Wait, 0), defaultWait),
 	}
 	var first [8]byte // with persistent keys, states outlive a host, and must not name a call of the next one

@@ -55,8 +55,12 @@ type Backend struct {
 // New returns a backend over a toolbox. A nil src has no tools.
 func New(src toolbox.Source, opts Options) *Backend {
 	opts.Page = max(opts.Page, 0)
-	opts.Keys = cmp.Or(opts.Keys, sealed.Random())
-	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
+	if opts.Keys == nil {
+		opts.Keys = sealed.Random()
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
 	return &Backend{src: cmp.Or(src, toolbox.Join()), opts: opts}
 }
 
