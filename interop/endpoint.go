@@ -16,6 +16,7 @@ import (
 	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/interop/internal/lane"
+	"github.com/indusagi/indus/interop/internal/listing"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -105,7 +106,7 @@ type EndpointOptions struct {
 	// question.
 	onQuestion func()
 	private    bool                                        // it serves one principal, which alone sees its tasks
-	findTool   func(string) *listedTool                    // returns a tool as it was last listed
+	findTool   func(string) *listing.Tool                  // returns a tool as it was last listed
 	onResult   func(method string, result json.RawMessage) // receives the results of requests
 	habits     *lane.Habits                                // records which kinds of requests ask; may be nil
 	retired    context.Context                             // at its end, questions end too; nil if it never ends
@@ -162,7 +163,7 @@ type Endpoint struct {
 	conn         conn.Conn
 	negotiated   conn.Handshake
 	connectTime  time.Duration
-	list         *listing // the last list, if it is still valid
+	list         *listing.List // the last list, if it is still valid
 	config       *toolConfig
 	inFlight     int    // requests of callers that are in flight
 	startedCalls uint64 // requests of callers so far
@@ -262,7 +263,7 @@ func (e *Endpoint) Status() EndpointStatus {
 		Fault: e.fault, Took: e.connectTime,
 	}
 	if e.list != nil {
-		s.Tools = len(e.list.tools)
+		s.Tools = len(e.list.Tools)
 	}
 	if e.conn != nil {
 		s.Noise = e.conn.Noise()

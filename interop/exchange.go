@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/interop/internal/advice"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/interop/internal/lane"
+	"github.com/indusagi/indus/interop/internal/listing"
 	"github.com/indusagi/indus/interop/internal/payload"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -62,7 +63,7 @@ func (e *Endpoint) peerFor(ctx context.Context) Peer {
 // It depends only on the name, so it holds before any listing.
 func (e *Endpoint) deniedFault(tool string) error {
 	e.mu.Lock()
-	why := e.config.rules.deniedReason(tool)
+	why := e.config.Rules.DeniedReason(tool)
 	e.mu.Unlock()
 	if why == "" {
 		return nil
@@ -152,7 +153,7 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 		request.Name = name
 	}
 	if m.tool != nil {
-		request.ParamHeaders = m.tool.params
+		request.ParamHeaders = m.tool.Params
 	}
 	var reserved []byte
 	if handshake.Era == Modern {
@@ -321,13 +322,13 @@ func (e *Endpoint) callTool(ctx context.Context, name string, c toolbox.Call) (*
 }
 
 // findTool returns the tool as it was last listed, or nil if it never was.
-func (e *Endpoint) findTool(name string) *listedTool {
+func (e *Endpoint) findTool(name string) *listing.Tool {
 	if e.opts.findTool != nil {
 		return e.opts.findTool(name)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.list.find(name)
+	return e.list.Find(name)
 }
 
 // progressPeer returns a peer that reports a call's progress and passes other messages to rest.

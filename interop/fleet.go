@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop/internal/listing"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -211,16 +212,16 @@ func (f *Fleet) Load(id string) (inFlight, waiting int) {
 // Quarantined returns every tool that is not mounted or not shown to models, with the reason. It also returns every
 // rule of Server.Tools that matches no tool.
 func (f *Fleet) Quarantined() []Quarantine {
-	var out []Quarantine
+	var out []listing.Rejected
 	for _, m := range f.currentMembers() {
 		if l := m.state.Load().list; l != nil {
-			out = append(out, l.rejected...)
+			out = append(out, l.Rejected...)
 		}
 		for _, v := range m.state.Load().variants {
-			out = v.list.appendRejected(out)
+			out = v.list.AppendRejected(out)
 		}
 	}
-	return append(out, f.currentView().rejected...)
+	return quarantines(append(out, f.currentView().rejected...))
 }
 
 // Events calls notify with all later events, in order. notify must not block, and must not call stop or [Fleet.Close].

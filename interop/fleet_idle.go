@@ -200,7 +200,7 @@ func (m *member) laneIdleTime(k lane.Key, held bool) time.Duration {
 // awaitFullList waits for an idle server of which only an old list is known. It does not wait for other servers.
 func (m *member) awaitFullList(ctx context.Context) error {
 	s := m.state.Load()
-	if !s.idle && !s.isWaking() || s.list == nil || !s.list.raw.partial {
+	if !s.idle && !s.isWaking() || s.list == nil || !s.list.Raw.Partial {
 		return nil
 	}
 	ctx, cancel := conn.WithDeadline(ctx, m.server.Timeouts.Connect, protocol.DefaultConnect)

@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/interop/internal/lane"
+	"github.com/indusagi/indus/interop/internal/listing"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -68,9 +69,9 @@ func (c *Client) Listing() *Client {
 
 // variant is a server's list for clients that declare something. It is immutable.
 type variant struct {
-	list        *listing // nil if no request succeeded
-	common      *listing // the common list at the time of the request
-	changes     uint64   // state.changes at that time
+	list        *listing.List // nil if no request succeeded
+	common      *listing.List // the common list at the time of the request
+	changes     uint64        // state.changes at that time
 	requestedAt time.Time
 	failed      bool // the last request failed
 }
@@ -84,7 +85,7 @@ func (s *state) isStale(v variant) bool { return v.changes != s.changes }
 // lacksTool reports whether the common list had a tool at the time of the variant and has changed since, so that the
 // tool is gone.
 func (s *state) lacksTool(v variant, tool string) bool {
-	return s.isStale(v) && v.common.find(tool) != nil
+	return s.isStale(v) && v.common.Find(tool) != nil
 }
 
 // Differs reports whether a server may list other tools to clients that declare d than to all clients, as far as is
@@ -173,7 +174,7 @@ func (m *member) learnVariant(ctx context.Context, d Declared, caller toolbox.Pr
 
 // listVariant requests a variant on the connection that serves the client of ctx. It returns nil if there is no variant
 // for a while.
-func (m *member) listVariant(ctx context.Context, caller toolbox.Principal) (*listing, error) {
+func (m *member) listVariant(ctx context.Context, caller toolbox.Principal) (*listing.List, error) {
 	e, err := m.awaitEndpoint(ctx, "")
 	if err != nil {
 		return nil, err
@@ -203,13 +204,13 @@ func (m *member) listVariant(ctx context.Context, caller toolbox.Principal) (*li
 
 // findTool returns a tool as it was last listed, in the common list or in a variant. It returns nil if the tool is in
 // none.
-func (m *member) findTool(name string) *listedTool {
+func (m *member) findTool(name string) *listing.Tool {
 	s := m.state.Load()
-	if t := s.list.find(name); t != nil {
+	if t := s.list.Find(name); t != nil {
 		return t
 	}
 	for _, v := range s.variants {
-		if t := v.list.find(name); t != nil {
+		if t := v.list.Find(name); t != nil {
 			return t
 		}
 	}
@@ -224,7 +225,7 @@ func (m *member) keepVariant(d Declared, v variant, err error) {
 			"server", m.server.ID, "err", err)
 	}
 	m.update(func(s *state) []EventKind {
-		v.list = v.list.withConfig(s.config)
+		v.list = v.list.WithConfig(&s.config.Config)
 		v.failed = err != nil
 		if v.failed {
 			v.list = s.variants[d].list
@@ -247,7 +248,7 @@ func (f *Fleet) addVariants(v *view) {
 	for _, m := range f.members {
 		s := m.state.Load()
 		for d, known := range s.variants {
-			if known.list != nil && !known.list.equal(s.list) {
+			if known.list != nil && !known.list.Equal(s.list) {
 				kinds[d] = true
 			}
 		}
@@ -255,17 +256,4 @@ func (f *Fleet) addVariants(v *view) {
 	for _, d := range slices.SortedFunc(maps.Keys(kinds), Declared.compare) {
 		v.snapshot.Kinds = append(v.snapshot.Kinds, f.compose(v, d))
 	}
-}
-
-// appendRejected appends the quarantined tools of l that all does not contain yet. l may be nil.
-func (l *listing) appendRejected(all []Quarantine) []Quarantine {
-	if l == nil {
-		return all
-	}
-	for _, q := range l.rejected {
-		if !slices.Contains(all, q) {
-			all = append(all, q)
-		}
-	}
-	return all
 }

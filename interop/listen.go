@@ -105,7 +105,7 @@ func (e *Endpoint) listen(c conn.Conn) {
 func (e *Endpoint) isListCurrent() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.list != nil && e.list.changes == e.listChanges
+	return e.list != nil && e.list.Changes == e.listChanges
 }
 
 // listenEnded is called when another subscription of a connection has ended. On a stream, go-sdk

@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/internal/conn"
-	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/interop/internal/listing"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -49,47 +47,11 @@ func (q Quarantine) String() string {
 	return fmt.Sprintf("%s: tool %q is quarantined: %s", q.Server, q.Tool, q.Reason)
 }
 
-// listing holds one server's tools, as the server listed them or as a configuration changes
-// them. Once complete it is immutable.
-type listing struct {
-	tools    []listedTool
-	byName   map[string]int // index in tools, by the server's own name
-	rejected []Quarantine
-	changes  uint64 // Endpoint.changes at the time of the request
-	partial  bool   // it comes from FleetOptions.Known; the server may have more tools
-	owner    toolbox.Owner
-	raw      *listing    // as the server listed it
-	config   *toolConfig // applied to raw; nil if none was
-}
-
-func newListing() *listing {
-	l := &listing{byName: map[string]int{}}
-	l.raw = l
-	return l
-}
-
-type listedTool struct {
-	toolbox.Descriptor
-	params []protocol.ParamHeader // parameters that modern HTTP repeats in headers
-}
-
-// find returns a tool by its server's name. It returns nil if the tool is not listed, or l is
-// nil.
-func (l *listing) find(name string) *listedTool {
-	if l == nil {
-		return nil
-	}
-	if i, ok := l.byName[name]; ok {
-		return &l.tools[i]
-	}
-	return nil
-}
-
 // listAttempt is a running list request that all concurrent callers share.
 type listAttempt struct {
 	done    chan struct{}
 	changes uint64 // Endpoint.changes when it began
-	list    *listing
+	list    *listing.List
 	err     error
 }
 
@@ -101,9 +63,9 @@ func (e *Endpoint) Tools(ctx context.Context) ([]toolbox.Descriptor, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]toolbox.Descriptor, len(l.tools))
-	for i := range l.tools {
-		out[i] = l.tools[i].Descriptor
+	out := make([]toolbox.Descriptor, len(l.Tools))
+	for i := range l.Tools {
+		out[i] = l.Tools[i].Descriptor
 	}
 	return out, nil
 }
@@ -115,7 +77,15 @@ func (e *Endpoint) Quarantined() []Quarantine {
 	if e.list == nil {
 		return nil
 	}
-	return append([]Quarantine(nil), e.list.rejected...)
+	return quarantines(e.list.Rejected)
+}
+
+// quarantines converts the rejected rows of a list.
+func quarantines(rejected []listing.Rejected) (out []Quarantine) {
+	for _, r := range rejected {
+		out = append(out, Quarantine(r))
+	}
+	return out
 }
 
 // invalidateList invalidates the list, and wakes the fleet's supervisor.
@@ -128,24 +98,24 @@ func (e *Endpoint) invalidateList() {
 
 // knownListing returns a list of the known tools of a server that has not replied yet, or nil
 // if none are known.
-func (e *Endpoint) knownListing(rows []toolbox.Wire) *listing {
+func (e *Endpoint) knownListing(rows []toolbox.Wire) *listing.List {
 	if len(rows) == 0 {
 		return nil
 	}
-	l := newListing()
-	l.partial = true
+	l := listing.New()
+	l.Partial = true
 	for _, row := range rows {
-		n := len(l.tools)
-		e.addRow(l, row.JSON)
-		if len(l.tools) > n {
-			l.tools[n].Wire.Format = row.Format // of the era in which it was listed
+		n := len(l.Tools)
+		l.Add(row.JSON, e.rowSource())
+		if len(l.Tools) > n {
+			l.Tools[n].Wire.Format = row.Format // of the era in which it was listed
 		}
 	}
-	return l.withConfig(e.config)
+	return l.WithConfig(&e.config.Config)
 }
 
 // currentListing returns the cached list, or waits for the running request or a new one.
-func (e *Endpoint) currentListing(ctx context.Context) (*listing, error) {
+func (e *Endpoint) currentListing(ctx context.Context) (*listing.List, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -168,10 +138,10 @@ func (e *Endpoint) currentListing(ctx context.Context) (*listing, error) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if a.list != nil && e.list != nil && e.list.raw == a.list.raw {
+	if a.list != nil && e.list != nil && e.list.Raw == a.list.Raw {
 		return e.list, a.err
 	}
-	return a.list.withConfig(e.config), a.err // which may have changed meanwhile
+	return a.list.WithConfig(&e.config.Config), a.err // which may have changed meanwhile
 }
 
 // runListing completes a list request. A failure is not cached.
@@ -182,8 +152,8 @@ func (e *Endpoint) runListing(a *listAttempt) {
 	if a.err != nil {
 		a.err = e.listFault(ctx, a.err)
 	} else {
-		for i := range a.list.rejected {
-			a.list.rejected[i].Reason = e.secrets.Mask(a.list.rejected[i].Reason)
+		for i := range a.list.Rejected {
+			a.list.Rejected[i].Reason = e.secrets.Mask(a.list.Rejected[i].Reason)
 		}
 	}
 	e.mu.Lock()
@@ -191,9 +161,9 @@ func (e *Endpoint) runListing(a *listAttempt) {
 	case a.err != nil && e.listRequest == a:
 		e.listRequest = nil
 	case a.err == nil:
-		a.list.changes = a.changes
-		a.list = a.list.withConfig(e.config)
-		if e.list == nil || e.list.changes <= a.changes {
+		a.list.Changes = a.changes
+		a.list = a.list.WithConfig(&e.config.Config)
+		if e.list == nil || e.list.Changes <= a.changes {
 			e.list = a.list
 		}
 	}
@@ -235,17 +205,18 @@ func (e *Endpoint) ownerOf(members []wire.Member, before toolbox.Owner, first bo
 // readPages requests page after page. It stops, with a note, if a server repeats a cursor or
 // never ends. client is the client of ctx and receives the list. If it is nil, the list is
 // for all clients.
-func (e *Endpoint) readPages(ctx context.Context, client *Client) (*listing, error) {
-	l, first := newListing(), true
+func (e *Endpoint) readPages(ctx context.Context, client *Client) (*listing.List, error) {
+	l, first := listing.New(), true
 	pages := protocol.Pages{
 		Method: protocol.MethodToolsList, Key: "tools", MaxPages: e.opts.MaxPages, MaxBytes: e.opts.MaxMessage,
 	}
 	remainder, err := pages.Read(func(params json.RawMessage) (json.RawMessage, error) {
 		return e.do(ctx, Message{Method: protocol.MethodToolsList, Params: params, bounded: client == nil})
 	}, func(page []wire.Member, rows []json.RawMessage) {
-		l.owner = e.ownerOf(page, l.owner, first)
+		l.Owner = e.ownerOf(page, l.Owner, first)
+		source := e.rowSource()
 		for _, row := range rows {
-			e.addRow(l, row)
+			l.Add(row, source)
 		}
 		first = false
 	})
@@ -259,82 +230,16 @@ func (e *Endpoint) readPages(ctx context.Context, client *Client) (*listing, err
 	case err != nil:
 		return nil, err
 	case remainder != "":
-		l.reject(e.server.ID, "", remainder)
+		l.Rejected = append(l.Rejected, listing.Rejected{Server: e.server.ID, Reason: remainder})
 	}
 	return l, nil
 }
 
-func (l *listing) reject(server, name, reason string) {
-	l.rejected = append(l.rejected, Quarantine{Server: server, Tool: name, Reason: reason})
-}
-
-// addRow reads one row of a list, or records the reason why it cannot be used.
-func (e *Endpoint) addRow(l *listing, row json.RawMessage) {
-	id := e.server.ID
-	members, err := wire.Members(row)
-	if err != nil {
-		l.reject(id, "", "the row is no object: "+protocol.Printable(string(row), 60))
-		return
+// rowSource returns the facts about the server that the reading of its rows needs.
+func (e *Endpoint) rowSource() listing.Source {
+	return listing.Source{
+		Server: e.server.ID, Format: e.format(), Limits: e.opts.Limits, RepeatsParams: e.speaksModernHTTP(),
 	}
-	if err := wire.Unique(members); err != nil {
-		l.reject(id, "", "the row is ambiguous: "+err.Error())
-		return
-	}
-	var name, description string
-	var input json.RawMessage
-	for _, m := range members {
-		switch m.Key {
-		case "name":
-			name, _ = wire.Unquote(m.Value)
-		case "description":
-			description, _ = wire.Unquote(m.Value)
-		case "inputSchema":
-			input = m.Value
-		}
-	}
-	if name == "" {
-		l.reject(id, "", "the row has no name: "+protocol.Printable(string(row), 60))
-		return
-	}
-	if first := l.find(name); first != nil {
-		if string(first.Wire.JSON) != string(row) {
-			l.reject(id, name, "the server lists this name twice; the first one stands")
-		}
-		return
-	}
-	reason := protocol.Unpublishable(input)
-	if !utf8.Valid(row) {
-		reason = "it is not UTF-8"
-	}
-	if reason != "" {
-		l.reject(id, name, reason)
-		return
-	}
-	t := listedTool{Descriptor: toolbox.Descriptor{ // its Name is set by the configuration
-		Description: description, Server: id, Tool: name,
-		Schema: input, Wire: toolbox.Wire{Format: e.format(), JSON: row},
-	}}
-	if err := schema.Measure(input, e.opts.Limits); err != nil {
-		t.Excluded = err.Error()
-		l.rejected = append(l.rejected, Quarantine{Server: id, Tool: name, Reason: t.Excluded, Published: true})
-	} else if t.params, err = protocol.ParamHeaders(input); err != nil {
-		if e.speaksModernHTTP() {
-			l.reject(id, name, err.Error())
-			return
-		}
-		t.params = nil
-	}
-	if _, flaws := protocol.Mend(row, true); len(flaws) > 0 {
-		var reasons []string
-		for _, f := range flaws {
-			reasons = append(reasons, f.String())
-		}
-		l.rejected = append(l.rejected, Quarantine{
-			Server: id, Tool: name, Reason: strings.Join(reasons, "; "), Published: true, Mended: true,
-		})
-	}
-	l.byName[name] = len(l.tools)
-	l.tools = append(l.tools, t)
 }
 
 func (e *Endpoint) speaksModernHTTP() bool {

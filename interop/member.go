@@ -16,6 +16,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/interop/internal/lane"
+	"github.com/indusagi/indus/interop/internal/listing"
 	"github.com/indusagi/indus/interop/internal/payload"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -57,7 +58,7 @@ type member struct {
 type state struct {
 	config       *toolConfig // the configuration of its tools
 	endpoint     *Endpoint
-	list         *listing      // the published list; nil if there is none
+	list         *listing.List // the published list; nil if there is none
 	variants     variants      // known lists for clients that declare something
 	changes      uint64        // how often the variants may have changed
 	settled      bool          // it was listed once, or it failed
@@ -168,7 +169,7 @@ func (m *member) update(set func(*state) []EventKind) {
 	}
 	kinds := set(&next)
 	promoted := m.replaces != nil && next.settled
-	changed := !next.list.equal(old.list) || next.settled != old.settled || next.isDown() != old.isDown()
+	changed := !next.list.Equal(old.list) || next.settled != old.settled || next.isDown() != old.isDown()
 	mustNotify := promoted || m.replaces == nil && changed
 	f.view.Store(nil) // before publish, because callers that waited for the state read the view next, without a lock
 	m.publish(&next)
@@ -200,7 +201,7 @@ func (m *member) report(kind EventKind) {
 		e.Status.Phase = Connecting // the attempt is about to begin
 	case ServerReady, ServerListed:
 		if s.listFault == nil {
-			e.Quarantined = s.list.rejected
+			e.Quarantined = quarantines(s.list.Rejected)
 		}
 	}
 	if m.replaces != nil {
@@ -229,10 +230,10 @@ func (m *member) configure(c *toolConfig) {
 	if reflect.DeepEqual(s.config, c) {
 		return
 	}
-	s.config, s.list = c, s.list.withConfig(c)
+	s.config, s.list = c, s.list.WithConfig(&c.Config)
 	s.variants = maps.Clone(s.variants)
 	for d, v := range s.variants {
-		v.list = v.list.withConfig(c)
+		v.list = v.list.WithConfig(&c.Config)
 		s.variants[d] = v
 	}
 	s.endpoint.configure(c)
@@ -255,11 +256,11 @@ func (m *member) setSuccessor(next *member) {
 
 // inheritedList returns the list of an earlier member, which this member publishes until it has its own. It returns nil
 // if there is none.
-func (m *member) inheritedList(from *member) *listing {
+func (m *member) inheritedList(from *member) *listing.List {
 	if m.fleet.opts.Grace <= 0 {
 		return nil
 	}
-	return from.state.Load().list.withConfig(m.state.Load().config)
+	return from.state.Load().list.WithConfig(&m.state.Load().config.Config)
 }
 
 // inheritList publishes the list of an earlier member. Call it with Fleet.mu held.
@@ -312,7 +313,9 @@ func (m *member) holdsTools() bool {
 }
 
 // mayOwn is [Server.MayOwn] with the rules that were applied last.
-func (m *member) mayOwn(name string) bool { return m.currentConfig().MayOwn(name) }
+func (m *member) mayOwn(name string) bool {
+	return listing.MayOwn(m.server.ID, &m.state.Load().config.Rules, name)
+}
 
 // status returns the endpoint's status, with the number of listed tools, and the fault that explains missing ones.
 func (m *member) status() EndpointStatus {
@@ -320,7 +323,7 @@ func (m *member) status() EndpointStatus {
 	st := s.endpoint.Status()
 	st.Tools, st.Replacing = 0, s.successor != nil
 	if s.list != nil {
-		st.Tools = len(s.list.tools)
+		st.Tools = len(s.list.Tools)
 	}
 	switch {
 	case st.Fault != nil:

@@ -7,6 +7,7 @@ import (
 	"github.com/indusagi/indus/internal/memory"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop/internal/conn"
+	"github.com/indusagi/indus/interop/internal/listing"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -36,11 +37,11 @@ type Message struct {
 	// [Endpoint.Do] is repeated on the notifications and requests that the server sends meanwhile.
 	Of uint64
 
-	back     Peer        // receives messages of the exchange; if it is nil, Receive does
-	tool     *listedTool // the called tool, if it is known
-	progress bool        // back receives progress as toolbox.Call.Progress does
-	bounded  bool        // ctx has the deadline: none is added
-	subject  string      // the kind of the request, see habits
+	back     Peer          // receives messages of the exchange; if it is nil, Receive does
+	tool     *listing.Tool // the called tool, if it is known
+	progress bool          // back receives progress as toolbox.Call.Progress does
+	bounded  bool          // ctx has the deadline: none is added
+	subject  string        // the kind of the request, see habits
 }
 
 // Peer handles a message. For a request it returns the bytes of the result, or an error. An [*RPCError] reaches the

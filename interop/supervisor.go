@@ -8,6 +8,7 @@ import (
 
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop/internal/conn"
+	"github.com/indusagi/indus/interop/internal/listing"
 )
 
 // lostWait bounds the wait until an endpoint with a broken connection has ended. It includes the
@@ -135,7 +136,7 @@ func (m *member) serve(e *Endpoint) (lifetime time.Duration) {
 
 // publishListing publishes the result of a list request, and reports whether the list changed. A failed
 // request keeps the previous list.
-func (m *member) publishListing(e *Endpoint, l *listing, err error) (changed bool) {
+func (m *member) publishListing(e *Endpoint, l *listing.List, err error) (changed bool) {
 	if err != nil && !e.Phase().Usable() {
 		return false // recordLoss reports it
 	}
@@ -151,8 +152,8 @@ func (m *member) publishListing(e *Endpoint, l *listing, err error) (changed boo
 		if err != nil {
 			errors.As(err, &s.listFault)
 		} else {
-			l = l.withConfig(s.config)
-			changed = !s.list.equal(l)
+			l = l.WithConfig(&s.config.Config)
+			changed = !s.list.Equal(l)
 			s.list = l
 		}
 		if isNew || changed { // the variants may have changed too, even without a notification of the server

@@ -2,8 +2,8 @@ package interop
 
 import (
 	"slices"
-	"strings"
 
+	"github.com/indusagi/indus/interop/internal/listing"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -11,8 +11,8 @@ import (
 type view struct {
 	snapshot *toolbox.Snapshot
 	owners   map[string]owner
-	down     []*member    // in order
-	rejected []Quarantine // names that two servers claim
+	down     []*member          // in order
+	rejected []listing.Rejected // names that two servers claim
 }
 
 type owner struct {
@@ -73,8 +73,8 @@ func (f *Fleet) compose(v *view, d Declared) *toolbox.Snapshot {
 				lacks = func(tool string) bool { return s.lacksTool(known, tool) }
 			}
 			v.add(out, m, l, lacks)
-			if l.owner != (toolbox.Owner{}) {
-				out.Owners = append(out.Owners, l.owner)
+			if l.Owner != (toolbox.Owner{}) {
+				out.Owners = append(out.Owners, l.Owner)
 			}
 		}
 		if s.isDown() {
@@ -89,14 +89,14 @@ func (f *Fleet) compose(v *view, d Declared) *toolbox.Snapshot {
 
 // add adds a server's list to a snapshot. The owner of a name is the same for all clients. For a list for clients
 // that declare something, lacks reports whether a tool is gone by now. If lacks is nil, the list is for all clients.
-func (v *view) add(out *toolbox.Snapshot, m *member, l *listing, lacks func(tool string) bool) {
+func (v *view) add(out *toolbox.Snapshot, m *member, l *listing.List, lacks func(tool string) bool) {
 	hold := m.holdsTools()
-	for i := range l.tools {
-		t := &l.tools[i]
+	for i := range l.Tools {
+		t := &l.Tools[i]
 		first, taken := v.owners[t.Name]
 		switch {
 		case taken && lacks == nil:
-			v.rejected = append(v.rejected, Quarantine{Server: m.server.ID, Tool: t.Tool,
+			v.rejected = append(v.rejected, listing.Rejected{Server: m.server.ID, Tool: t.Tool,
 				Reason: "a tool of " + first.member.server.ID + " is mounted as " + t.Name})
 			continue
 		case taken && first.member != m, !taken && lacks != nil && lacks(t.Tool):
@@ -110,45 +110,4 @@ func (v *view) add(out *toolbox.Snapshot, m *member, l *listing, lacks func(tool
 			out.Tools = append(out.Tools, t.Descriptor)
 		}
 	}
-}
-
-// equal reports whether two lists publish the same tools. A nil list publishes none.
-func (l *listing) equal(o *listing) bool {
-	if l == o || l == nil || o == nil {
-		return l == o
-	}
-	return l.owner == o.owner && slices.EqualFunc(l.tools, o.tools, func(a, b listedTool) bool {
-		return a.Equal(b.Descriptor)
-	})
-}
-
-// MayOwn reports whether a tool of the server could be mounted under name. A tool that s.Tools denies could not. If
-// server ids are long or need a hash, several servers may own one name.
-func (s Server) MayOwn(name string) bool {
-	tool, plain := strings.CutPrefix(name, s.ID+Qualifier)
-	if plain && QualifiedName(s.ID, tool) == name && s.Tools.canMountAs(tool) {
-		return true
-	}
-	return mayBeHashed(name) && slices.ContainsFunc(s.Prefixes(), func(p string) bool {
-		return strings.HasPrefix(name, p)
-	})
-}
-
-// mayBeHashed reports whether a name may be a shortened one.
-func mayBeHashed(name string) bool {
-	at := strings.LastIndexByte(name, '_')
-	if at < 0 || len(name)-at-1 != hashChars {
-		return false
-	}
-	return strings.Trim(name[at+1:], "0123456789abcdef") == ""
-}
-
-// Prefixes returns the prefixes of the names under which the server's tools are mounted: the usual one, and the one
-// of shortened names.
-func (s Server) Prefixes() (out []string) {
-	for _, tool := range []string{"x", strings.Repeat("x", maxName)} {
-		name := QualifiedName(s.ID, tool)
-		out = append(out, name[:strings.LastIndex(name, Qualifier+"x")+len(Qualifier)])
-	}
-	return slices.Compact(out)
 }

@@ -1,8 +1,9 @@
-package interop
+package listing
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 )
 
@@ -23,7 +24,7 @@ const (
 // "_", the name is cut, and "_" and 8 hex digits of a hash of the pair follow. A server
 // id that contains "__", ends in "_" or is no legal name by itself always takes the
 // hash. So ("a", "b__c") and ("a__b", "c") cannot have the same name. A name is never
-// parsed back: a [Fleet] keeps the map.
+// parsed back: a fleet keeps the map.
 func QualifiedName(server, tool string) string {
 	name := server + Qualifier + tool
 	if len(name) <= maxName && isPlainServer(server) && tool != "" && isLegal(tool) {
@@ -64,3 +65,34 @@ func sanitise(s string) string {
 }
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// MayOwn reports whether a tool of the server could be mounted under name. A tool that the rules deny could not. If
+// server ids are long or need a hash, several servers may own one name.
+func MayOwn(server string, rules *Rules, name string) bool {
+	tool, plain := strings.CutPrefix(name, server+Qualifier)
+	if plain && QualifiedName(server, tool) == name && rules.canMountAs(tool) {
+		return true
+	}
+	return mayBeHashed(name) && slices.ContainsFunc(Prefixes(server), func(p string) bool {
+		return strings.HasPrefix(name, p)
+	})
+}
+
+// mayBeHashed reports whether a name may be a shortened one.
+func mayBeHashed(name string) bool {
+	at := strings.LastIndexByte(name, '_')
+	if at < 0 || len(name)-at-1 != hashChars {
+		return false
+	}
+	return strings.Trim(name[at+1:], "0123456789abcdef") == ""
+}
+
+// Prefixes returns the prefixes of the names under which the server's tools are mounted: the usual one, and the one
+// of shortened names.
+func Prefixes(server string) (out []string) {
+	for _, tool := range []string{"x", strings.Repeat("x", maxName)} {
+		name := QualifiedName(server, tool)
+		out = append(out, name[:strings.LastIndex(name, Qualifier+"x")+len(Qualifier)])
+	}
+	return slices.Compact(out)
+}
