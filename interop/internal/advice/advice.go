@@ -142,16 +142,6 @@ const (
 		"start the server in its stdio mode, update it, or report this to its authors"
 )
 
-// The kinds of faults.
-const (
-	transport    = "transport"
-	protocolKind = "protocol"
-	timeout      = "timeout"
-	toolError    = "tool_error"
-	notConnected = "not_connected"
-	spawnFailed  = "spawn_failed"
-)
-
 // Row is the advice after a failure with a cause.
 type Row struct {
 	Cause  string
@@ -303,16 +293,16 @@ var Rows = []Row{
 	}, `the path in "cwd" does not exist or is not a directory: create it, or correct "cwd"`},
 	{"no such command", func(c *circumstance) bool { return c.isAny(exec.ErrNotFound) },
 		`the command is not installed, or not in the PATH: install it, or write its full path in "command"`},
-	{"a directory", func(c *circumstance) bool { return c.Kind == spawnFailed && c.isAny(syscall.EISDIR) },
+	{"a directory", func(c *circumstance) bool { return c.Kind == "spawn_failed" && c.isAny(syscall.EISDIR) },
 		"the command is a directory: name a program in it"},
 	{"a file that may not be executed", func(c *circumstance) bool {
-		return c.Kind == spawnFailed && c.isAny(fs.ErrPermission)
+		return c.Kind == "spawn_failed" && c.isAny(fs.ErrPermission)
 	},
 		"the file is not executable: chmod +x it, or use its interpreter as the command"},
-	{"no such file", func(c *circumstance) bool { return c.Kind == spawnFailed && c.isAny(fs.ErrNotExist) },
+	{"no such file", func(c *circumstance) bool { return c.Kind == "spawn_failed" && c.isAny(fs.ErrNotExist) },
 		"the command, or the interpreter in its first line, does not exist: is the path right, and the server installed?"},
 	{"a process that ended after it was connected", func(c *circumstance) bool {
-		return c.Kind != spawnFailed && hasCause[*conn.ExitError](c)
+		return c.Kind != "spawn_failed" && hasCause[*conn.ExitError](c)
 	},
 		"the process ended after it had connected: read its log"},
 	{"exit status 127", func(c *circumstance) bool { return c.exit != nil && c.exit.ExitCode() == 127 },
@@ -332,29 +322,29 @@ var Rows = []Row{
 	{"the connection ended during the call", func(c *circumstance) bool { return c.Calling && c.hungUp() },
 		"the connection ended before the reply; " + unknownOutcome},
 	{"the connection ended during another request", func(c *circumstance) bool {
-		return c.Kind == protocolKind && c.hungUp()
+		return c.Kind == "protocol" && c.hungUp()
 	},
 		"the connection ended before the reply: try again"},
 	{"the connection ended otherwise", (*circumstance).hungUp,
 		"the server closes the connection without a reply: is it an MCP server, and is http:// or https:// right?"},
 	{"bytes that answer no request, in a call", func(c *circumstance) bool {
-		return c.Calling && c.Kind == timeout && hasCause[*conn.UnmatchedError](c)
+		return c.Calling && c.Kind == "timeout" && hasCause[*conn.UnmatchedError](c)
 	},
 		notMCP + "; " + unknownOutcome},
 	{"bytes that answer no request", func(c *circumstance) bool {
-		return c.Kind == timeout && hasCause[*conn.UnmatchedError](c)
+		return c.Kind == "timeout" && hasCause[*conn.UnmatchedError](c)
 	}, notMCP},
-	{"a timeout of a call", func(c *circumstance) bool { return c.Kind == timeout && c.Calling },
+	{"a timeout of a call", func(c *circumstance) bool { return c.Kind == "timeout" && c.Calling },
 		"the tool is slow or hangs: raise this server's timeout; " + unknownOutcome},
 
-	{timeout, hasKind(timeout),
+	{"timeout", hasKind("timeout"),
 		"try again (npx, uvx and docker download a server before its first start), or raise this server's timeout"},
-	{protocolKind, hasKind(protocolKind), "the server violates the protocol: update it, or report this to its authors"},
-	{notConnected, hasKind(notConnected), "wait until the server is ready, or see why it is not: indus mcp ls"},
-	{transport, hasKind(transport), "check that the server runs, and that its URL and headers are right"},
-	{spawnFailed, hasKind(spawnFailed),
+	{"protocol", hasKind("protocol"), "the server violates the protocol: update it, or report this to its authors"},
+	{"not_connected", hasKind("not_connected"), "wait until the server is ready, or see why it is not: indus mcp ls"},
+	{"transport", hasKind("transport"), "check that the server runs, and that its URL and headers are right"},
+	{"spawn_failed", hasKind("spawn_failed"),
 		"run the command by hand: is it installed, and does it start an MCP server?"},
-	{toolError, hasKind(toolError), "the call failed before a reply arrived; " + unknownOutcome},
+	{"tool_error", hasKind("tool_error"), "the call failed before a reply arrived; " + unknownOutcome},
 }
 
 func hasKind(k string) func(*circumstance) bool {

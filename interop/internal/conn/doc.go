@@ -2,7 +2,7 @@
 //
 // [DialStdio], [DialHTTP], [DialSSE] and [DialTransport] connect, find out the era of the server, shake hands, and
 // return a [Conn]. Call sends one request and waits for its answer, Close ends the connection. A dead connection stays
-// dead. Package interop opens new ones, keeps the deadlines, and turns errors into faults.
+// dead. Package interop opens new ones, chooses the deadlines, and turns errors into faults.
 //
 // # How to read it
 //

@@ -2,8 +2,8 @@
 // results, the questions in a result, and the tasks in it. Everything else passes as the bytes that a peer wrote.
 //
 // What a server sends is hostile until it is checked. An error is a [*conn.ProtocolError] if a result is invalid, and
-// otherwise the reason why params are. Its functions are pure, and may be called from any goroutine. [Tasks] has a
-// lock.
+// otherwise the reason why params cannot be sent. The functions are pure, and may be called from any goroutine. [Tasks]
+// has a lock.
 package payload
 
 import (
