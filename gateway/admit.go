@@ -97,7 +97,12 @@ type item struct {
 	continues bool
 	name      string // of a tool, as the caller uses it
 	unlisted  bool   // it is a tool that is in no list of its server
+	find      finder // returns the tool as it is now; nil: it is no tool
+	asked     string // the last approval that the client was asked for in its session
 }
+
+// finder returns the tool of a call, or nil if the caller sees no such tool.
+type finder func(context.Context, toolbox.Call) (*toolbox.Descriptor, error)
 
 // exchangeKey is the context key of the exchange that a request belongs to.
 type exchangeKey struct{}
@@ -135,6 +140,7 @@ type refusal struct {
 	retry   time.Duration // after this time the request may be admitted; 0: unknown
 	// result asks the client of a modern request for its answer. Nil means that text is the answer.
 	result json.RawMessage
+	again  bool // the client was asked, and the decision has to be made again
 }
 
 func (r *refusal) Error() string { return r.text }
@@ -150,15 +156,7 @@ func (g *Gateway) admit(ctx context.Context, it *item) (*entry, error) {
 	if x.policies == nil {
 		return e, nil
 	}
-	q := x.view.policyRequest(ctx, x.message)
-	q.Action, q.Item, q.Arguments = it.action, it.Item, it.arguments
-	q.AnyArguments = it.continues && it.arguments == nil // a request about a task
-	verdict := x.policies.Decide(&q)
-	e.decide(&verdict)
-	if verdict.Audit.Arguments && it.arguments != nil {
-		e.Arguments = g.mask(it.arguments)
-	}
-	refused := g.refusalOf(ctx, x, it, e, &verdict, &q)
+	refused := g.decide(ctx, x, it, e)
 	if refused == nil {
 		return e, nil
 	}
@@ -171,10 +169,43 @@ func (g *Gateway) admit(ctx context.Context, it *item) (*entry, error) {
 	return e, refused
 }
 
-// refusalOf returns the reason for which a request is not admitted, or nil.
-func (g *Gateway) refusalOf(
-	ctx context.Context, x *exchange, it *item, e *entry, verdict *policy.Verdict, q *policy.Request,
-) *refusal {
+// decide returns the reason for which a request is not admitted, or nil. A client may take minutes to answer a question
+// about an approval. After that, the tool and the policy count as they are then.
+func (g *Gateway) decide(ctx context.Context, x *exchange, it *item, e *entry) *refusal {
+	set := x.policies
+	for {
+		refused := g.refusalOf(ctx, x, it, e, set)
+		if refused == nil || !refused.again {
+			return refused
+		}
+		if it.find != nil {
+			d, err := it.find(ctx, toolbox.Call{Name: it.name, Caller: x.message.Caller})
+			switch {
+			case err != nil:
+				return &refusal{outcome: audit.Denied, text: err.Error()}
+			case d == nil:
+				return &refusal{outcome: audit.Denied, hidden: true, text: noSuchTool}
+			}
+			it.tool, it.Item = d, g.toolItem(d)
+		}
+		if now, report := g.policies(); now != nil && !report {
+			set = now
+		}
+	}
+}
+
+const noSuchTool = "no tool with this name is listed for the caller"
+
+// refusalOf returns the reason for which a policy does not admit a request, or nil.
+func (g *Gateway) refusalOf(ctx context.Context, x *exchange, it *item, e *entry, set *policy.Set) *refusal {
+	q := x.view.policyRequest(ctx, x.message)
+	q.Action, q.Item, q.Arguments = it.action, it.Item, it.arguments
+	q.AnyArguments = it.continues && it.arguments == nil // a request about a task
+	verdict := set.Decide(&q)
+	e.decide(&verdict)
+	if verdict.Audit.Arguments && it.arguments != nil {
+		e.Arguments = g.mask(it.arguments)
+	}
 	if !verdict.Allowed {
 		text := "the policy does not permit this"
 		if it.arguments != nil {
@@ -183,7 +214,7 @@ func (g *Gateway) refusalOf(
 		if len(verdict.Problems) > 0 { // the values that the policy could not judge
 			text += ": " + strings.Join(verdict.Problems, "; ")
 		}
-		return &refusal{outcome: audit.Denied, hidden: !x.policies.MayList(q, []policy.Item{it.Item})[0], text: text}
+		return &refusal{outcome: audit.Denied, hidden: !set.MayList(&q, []policy.Item{it.Item})[0], text: text}
 	}
 	if it.continues { // the first request was counted and approved
 		if verdict.Approve != policy.NoApproval {
@@ -199,7 +230,7 @@ func (g *Gateway) refusalOf(
 	if x.report {
 		return &refusal{outcome: audit.Deferred, text: "this needs the approval of a person"}
 	}
-	if refused := g.approve(ctx, x, it, e, verdict); refused != nil {
+	if refused := g.approve(ctx, x, it, e, &verdict); refused != nil {
 		return refused
 	}
 	return g.takeRates(x, verdict.Rates, true)
@@ -294,10 +325,9 @@ func refusalIn(err error) *refusal {
 	return r
 }
 
-// admitCall admits a call of a tool and runs it. find returns the tool, or nil if the caller sees no such tool.
+// admitCall admits a call of a tool and runs it.
 func (g *Gateway) admitCall(
-	ctx context.Context, c toolbox.Call, find func(context.Context, toolbox.Call) (*toolbox.Descriptor, error),
-	run func(context.Context) (*toolbox.Result, error),
+	ctx context.Context, c toolbox.Call, find finder, run func(context.Context) (*toolbox.Result, error),
 ) (*toolbox.Result, error) {
 	x := exchangeOf(ctx)
 	if x == nil || x.policies == nil && x.main == nil {
@@ -306,6 +336,7 @@ func (g *Gateway) admitCall(
 	d, err := find(ctx, c)
 	it := &item{
 		Item: policy.Item{Kind: policy.Tool, Name: c.Name}, action: policy.Call, tool: d, name: c.Name, arguments: c.Input,
+		find: find,
 	}
 	if err != nil {
 		x.claim(it).end(nil, err)
@@ -316,7 +347,7 @@ func (g *Gateway) admitCall(
 		it.Item = g.toolItem(d)
 		it.continues = x.continues(ctx, d.Server, c.Wire.JSON)
 	case x.enforces():
-		x.claim(it).refuse(&refusal{outcome: audit.Denied, text: "no tool with this name is listed for the caller"})
+		x.claim(it).refuse(&refusal{outcome: audit.Denied, text: noSuchTool})
 		return nil, &toolbox.UnknownTool{Name: c.Name}
 	}
 	if x.main == nil || !x.isNested(it) {

@@ -604,6 +604,68 @@ func TestAGrantIsForOneDefinition(t *testing.T) {
 	}
 }
 
+// While a client is asked, minutes may pass. Then the policy and the definition of the tool count as they are when it
+// answers.
+func TestAnAnswerIsForTheRulesAndTheToolOfNow(t *testing.T) {
+	t.Parallel()
+	asks := `@approve("caller") permit(principal, action == Action::"call", resource);`
+	for name, test := range map[string]struct {
+		rules   string // while the client is asked
+		changes bool   // the tool changes meanwhile
+		want    string // in the answer
+		asked   int
+	}{
+		"as it was":        {asks, false, "", 1},
+		"forbidden":        {`forbid(principal, action, resource);`, false, "no tool named", 1},
+		"with an argument": {asks + `forbid(principal, action == Action::"call", resource) when { context.args.path == "p" };`, false, "does not permit", 1},
+		"another person":   {`@approve("other") permit(principal, action == Action::"call", resource);`, false, "waits for approval", 1},
+		"another tool":     {asks, true, "", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			book := approvals(t, t.TempDir()+"/approvals.json", time.Minute)
+			var set atomic.Pointer[policy.Set]
+			set.Store(rules(t, asks).Current())
+			later := rules(t, test.rules).Current()
+			g, offices := controlled(t, gateway.Control{
+				Approvals: book, Policy: func() (*policy.Set, bool) { return set.Load(), false },
+			}, "")
+			asked := 0
+			c := dialWith(t, g, "/mcp", interop.Legacy, &mcp.ClientOptions{
+				ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					if asked++; asked > 1 {
+						return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"approve": true}}, nil
+					}
+					set.Store(later)
+					if test.changes {
+						offices["a"].AddTool(
+							&mcp.Tool{Name: "open", Description: "Another.", InputSchema: map[string]any{"type": "object"}},
+							func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+								return &mcp.CallToolResult{}, nil
+							})
+						for !g.PolicyItem("a", "open").Changed {
+							time.Sleep(10 * time.Millisecond)
+						}
+					}
+					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"approve": true}}, nil
+				},
+			})
+			r, err := c.CallTool(t.Context(), call("a__open"))
+			text := ""
+			switch {
+			case err != nil:
+				text = err.Error()
+			case r.IsError:
+				text = answerText(r)
+			}
+			ran := offices["a"].calls.Load() == 1 || test.changes && text == ""
+			if !strings.Contains(text, test.want) || ran != (test.want == "") || asked != test.asked {
+				t.Errorf("%q, ran %v, asked %d times", text, ran, asked)
+			}
+		})
+	}
+}
+
 // If tools of two servers have the same name, the policy sees each with the annotations of its own server.
 func TestClaimsAreOfTheServer(t *testing.T) {
 	t.Parallel()

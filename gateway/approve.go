@@ -50,7 +50,7 @@ func (g *Gateway) approve(ctx context.Context, x *exchange, it *item, e *entry, 
 	switch {
 	case !pending:
 		return refused
-	case wanted.Way == approval.Other || !x.canAsk(it) || found.ID == answered:
+	case wanted.Way == approval.Other || !x.canAsk(it) || found.ID == answered || found.ID == it.asked:
 		return g.waits(found)
 	case x.message.Era == interop.Modern:
 		r := g.waits(found)
@@ -61,10 +61,8 @@ func (g *Gateway) approve(ctx context.Context, x *exchange, it *item, e *entry, 
 	if err := ctx.Err(); err != nil {
 		return &refusal{outcome: audit.Deferred, text: context.Cause(ctx).Error()}
 	}
-	if found, pending, refused = spend(ctx, book, e, wanted, describe); pending {
-		return g.waits(found)
-	}
-	return refused
+	it.asked = found.ID
+	return &refusal{again: true}
 }
 
 // spend spends the grant for a request. If there is none, pending reports that found waits for a decision. Otherwise
