@@ -613,7 +613,7 @@ func TestAnAnswerIsForTheRulesAndTheToolOfNow(t *testing.T) {
 		rules   string // while the client is asked
 		changes bool   // the tool changes meanwhile
 		want    string // in the answer
-		asked   int
+		asked   int    // how often, at least
 	}{
 		"as it was":        {asks, false, "", 1},
 		"forbidden":        {`forbid(principal, action, resource);`, false, "no tool named", 1},
@@ -637,15 +637,13 @@ func TestAnAnswerIsForTheRulesAndTheToolOfNow(t *testing.T) {
 						return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"approve": true}}, nil
 					}
 					set.Store(later)
-					if test.changes {
+					for n := 0; test.changes && !g.PolicyItem("a", "open").Changed; n++ { // a server may begin to announce late
 						offices["a"].AddTool(
-							&mcp.Tool{Name: "open", Description: "Another.", InputSchema: map[string]any{"type": "object"}},
+							&mcp.Tool{Name: "open", Description: fmt.Sprint(n), InputSchema: map[string]any{"type": "object"}},
 							func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 								return &mcp.CallToolResult{}, nil
 							})
-						for !g.PolicyItem("a", "open").Changed {
-							time.Sleep(10 * time.Millisecond)
-						}
+						time.Sleep(100 * time.Millisecond)
 					}
 					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"approve": true}}, nil
 				},
@@ -659,7 +657,7 @@ func TestAnAnswerIsForTheRulesAndTheToolOfNow(t *testing.T) {
 				text = answerText(r)
 			}
 			ran := offices["a"].calls.Load() == 1 || test.changes && text == ""
-			if !strings.Contains(text, test.want) || ran != (test.want == "") || asked != test.asked {
+			if !strings.Contains(text, test.want) || ran != (test.want == "") || asked < test.asked {
 				t.Errorf("%q, ran %v, asked %d times", text, ran, asked)
 			}
 		})

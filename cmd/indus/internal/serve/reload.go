@@ -285,8 +285,8 @@ func (w *follower) reload(ctx context.Context, now fileStates, requested bool) {
 	w.apply(c, requested)
 }
 
-// readAll reads the configuration. If a file that had servers, views or the policy cannot be read any
-// more, it returns an error.
+// readAll reads the configuration. If a file that had servers, views or the policy cannot be read any more, it returns
+// an error.
 func (w *follower) readAll(ctx context.Context) (*mcpconfig.Config, error) {
 	if path := singleReadFile(&w.flags.ConfigFlags); path != "" { // reading a pipe would block forever
 		return nil, fmt.Errorf("%s is no file any more", path)
