@@ -14,8 +14,8 @@
 //   - audit: one record for each request of a caller, in a file that shows changes.
 //   - toolbox: tools and their calls, without MCP. toolbox/catalog puts many tools behind four,
 //     toolbox/standard has built-in tools.
-//   - schema: JSON Schema as each model provider accepts it. schema/validate checks
-//     arguments, schema/infer derives schemas from Go types.
+//   - schema: JSON Schema as each model provider accepts it. schema/rule has the types of
+//     rules and findings, schema/validate checks arguments, schema/infer derives schemas from Go types.
 //   - oauth: signs in at servers: tokens for HTTP requests, without MCP.
 //   - mcpconfig: finds, reads, imports and edits configuration files.
 //   - ledger: the log of enrolled servers and tools.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/rule"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -108,7 +109,7 @@ func (w *countWarning) check() {
 
 // count returns the findings of the profiles' providers for the number of tools. Tools that their owner excludes from
 // models do not count.
-func (w *countWarning) count(tools []toolbox.Descriptor) []schema.Finding {
+func (w *countWarning) count(tools []toolbox.Descriptor) []rule.Finding {
 	n := 0
 	for i := range tools {
 		if tools[i].Excluded == "" {

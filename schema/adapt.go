@@ -9,6 +9,7 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 
 	"github.com/indusagi/indus/internal/jsontree"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 // How to read this
@@ -40,6 +41,19 @@ type Adapted struct {
 	undo *inverse
 }
 
+// Change is one change made by [Adapt].
+type Change struct {
+	Path string    `json:"path"` // RFC 6901, into the original schema; "" is its root
+	Rule rule.Rule `json:"rule"` // the reason
+	Did  string    `json:"did"`  // one line
+	// Lost names the constraint that the adapted schema no longer has. A model can violate it, and the validation
+	// against the original finds the mistake. It is "" if nothing is lost.
+	Lost string `json:"lost,omitempty"`
+	// Narrowed names the values that the original accepts and the adapted schema does not, so that a model cannot use
+	// them. It is "" if all values are still possible.
+	Narrowed string `json:"narrowed,omitempty"`
+}
+
 // ErrUnsupported is returned by [Adapt], wrapped with the reason, if a schema cannot be written in the profile's form.
 var ErrUnsupported = errors.New("schema: the profile cannot express it")
 
@@ -64,7 +78,7 @@ func Adapt(raw json.RawMessage, p *Profile) (*Adapted, error) {
 	if p.transform != nil { // a profile without rules
 		a := &Adapted{Schema: p.transform(raw)}
 		if string(a.Schema) != root.Compact() {
-			a.Changes = []Change{{Rule: RuleType, Did: p.about, Lost: "whatever has no single type"}}
+			a.Changes = []Change{{Rule: rule.Type, Did: p.about, Lost: "whatever has no single type"}}
 		}
 		return a, nil
 	}
@@ -132,7 +146,7 @@ func growsBeyond(before, after, percent int) bool {
 // adapter adapts one schema.
 type adapter struct {
 	profile *Profile
-	rules   *Rules
+	rules   *rule.Set
 
 	acceptedTypes, enumTypes typeSet // of schemas, and of values in enum
 
@@ -185,7 +199,7 @@ func (a *adapter) adapt(wrap bool) (_ *Adapted, err error) {
 	if wrap {
 		a.rootInverse = nil
 		a.reversed = true
-		a.change(top, RuleRoot, "wrapped in an object with the property input", "", "")
+		a.change(top, rule.Root, "wrapped in an object with the property input", "", "")
 		top = newObject(
 			typeField("object"),
 			newMember("properties", newObject(newMember("input", withoutWords(top, definitionWords.has)))),
@@ -200,14 +214,14 @@ func (a *adapter) adapt(wrap bool) (_ *Adapted, err error) {
 	a.define(d)
 	a.reportUnexplained(a.Root, d.node(), 0)
 	text := d.node().Append(make([]byte, 0, min(a.size, DefaultBytes)))
-	if hasLoneSurrogate(text) {
+	if wire.HasLoneSurrogate(text) {
 		text = jsontree.Parse(wire.WithoutLoneSurrogates(text)).Append(nil) // if two names became equal, the last one is kept
-		a.change(a.Root, RuleJSON, "replaced halves of surrogate pairs, which are no characters", "what stood there", "")
+		a.change(a.Root, rule.JSON, "replaced halves of surrogate pairs, which are no characters", "what stood there", "")
 	}
 	out := &Adapted{Note: note, Schema: text}
 	if a.reversed {
 		for _, n := range a.ambiguous {
-			a.change(n, RuleKeyword, "changed a union", "which branch some arguments follow", "")
+			a.change(n, rule.Keyword, "changed a union", "which branch some arguments follow", "")
 		}
 		out.undo = d.undo
 		if a.rootInverse != nil {
@@ -284,7 +298,7 @@ func (a *adapter) build(n *node, root bool) (*builder, bool) {
 	case '{':
 		d.fields = append(make([]field, 0, len(n.Fields)+1), n.Fields...)
 	default:
-		a.change(n, RuleForm, "took what is no schema for one that takes everything", "", "")
+		a.change(n, rule.Form, "took what is no schema for one that takes everything", "", "")
 	}
 	a.count(n, d.fields)
 	ok := a.stages(d)
@@ -349,15 +363,18 @@ func (a *adapter) accepts(d *builder, w string) bool {
 func (a *adapter) acceptsInside(w string) bool { return listsWord(&a.rules.Nested, w) }
 
 // listsWord reports whether a keyword is accepted. nullable has a meaning only for consumers that list it.
-func listsWord(k *Keywords, w string) bool { return k.Takes(w) && (w != "nullable" || len(k.Only) > 0) }
+func listsWord(k *rule.Keywords, w string) bool {
+	return k.Takes(w) && (w != "nullable" || len(k.Only) > 0)
+}
 
 const maxChanges = 1_000 // a longer report would not be read
 
-func (a *adapter) change(n *node, rule Rule, did, lost, narrowed string) {
+func (a *adapter) change(n *node, reason rule.Rule, did, lost, narrowed string) {
 	if len(a.changes) >= maxChanges {
 		return
 	}
-	c := Change{Path: n.Path(), Rule: rule, Did: did, Lost: withOriginalNames(lost), Narrowed: withOriginalNames(narrowed)}
+	c := Change{Path: n.Path(), Rule: reason, Did: did, Lost: withOriginalNames(lost),
+		Narrowed: withOriginalNames(narrowed)}
 	for i := range a.changes {
 		if len(a.targets) > 0 && a.changes[i] == c { // the same definition was inlined again
 			return
@@ -369,6 +386,6 @@ func (a *adapter) change(n *node, rule Rule, did, lost, narrowed string) {
 // reportUnexplained reports a change of form if no change was reported after the first reported ones.
 func (a *adapter) reportUnexplained(n, adapted *node, reported int) {
 	if len(a.changes) == reported && n.Original == nil && !adapted.Same(n) {
-		a.change(n, RuleForm, "wrote it in another way", "", "")
+		a.change(n, rule.Form, "wrote it in another way", "", "")
 	}
 }

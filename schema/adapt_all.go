@@ -3,6 +3,9 @@ package schema
 import (
 	"cmp"
 	"slices"
+
+	"github.com/indusagi/indus/internal/signature"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 // mergeAllOf merges the branches of allOf into the schema that has it.
@@ -16,9 +19,9 @@ func (a *adapter) mergeAllOf(d *builder) bool {
 	}
 	d.drop("allOf")
 	if len(branches.Elems) > 1 || len(d.fields) > 0 {
-		a.change(d.original, RuleKeyword, "merged allOf", "", "")
+		a.change(d.original, rule.Keyword, "merged allOf", "", "")
 	} else {
-		a.change(d.original, RuleKeyword, "unwrapped allOf", "", "")
+		a.change(d.original, rule.Keyword, "unwrapped allOf", "", "")
 	}
 	return a.mergeEach(d, branches)
 }
@@ -52,7 +55,7 @@ func (a *adapter) adaptInPlace(d *builder, w string) bool {
 		return false
 	}
 	if w == "oneOf" && changed && !a.exclusive(branches, d.declared() == typeObject) {
-		a.change(d.original, RuleKeyword, "changed the branches of oneOf", "that no two of the branches may hold",
+		a.change(d.original, rule.Keyword, "changed the branches of oneOf", "that no two of the branches may hold",
 			"what two branches take now")
 	}
 	d.set(w, out)
@@ -94,7 +97,7 @@ func (a *adapter) dereferenced(d *builder, n *node) *node {
 	rest := withoutWords(n, referenceWords.has)
 	target := a.target(ref.Unquoted())
 	if target == nil {
-		a.change(n, RuleRef, "dropped a reference that leads nowhere here: "+briefName(ref.Unquoted()),
+		a.change(n, rule.Ref, "dropped a reference that leads nowhere here: "+briefName(ref.Unquoted()),
 			"what "+briefName(ref.Unquoted())+" says", "")
 		return rest
 	}
@@ -116,7 +119,7 @@ func withAllOf(n *node, all ...*node) *node {
 
 func (a *adapter) mergeFields(d, m *builder) bool {
 	if refusesProperties(d, m) || refusesProperties(m, d) { // authors of such schemas want both sets of properties
-		a.change(d.original, RuleKeyword, "took two closed objects for one that has the properties of both",
+		a.change(d.original, rule.Keyword, "took two closed objects for one that has the properties of both",
 			"that the one refuses what the other declares", "")
 	}
 	d.conditions = append(d.conditions, m.conditions...)
@@ -175,8 +178,8 @@ func (a *adapter) mergedValue(d *builder, f field, old *node) (value *node, ok b
 			return product, true
 		}
 	}
-	a.change(d.original, RuleKeyword, "kept the first of two "+f.Name, "the second "+f.Name, "")
-	d.note(f.Name + " " + sketchValue(v))
+	a.change(d.original, rule.Keyword, "kept the first of two "+f.Name, "the second "+f.Name, "")
+	d.note(f.Name + " " + signature.Value(v))
 	return old, true
 }
 

@@ -3,6 +3,8 @@ package schema
 import (
 	"slices"
 	"strconv"
+
+	"github.com/indusagi/indus/schema/rule"
 )
 
 // adaptArray adapts the items of an array.
@@ -19,15 +21,15 @@ func (a *adapter) adaptArray(d *builder) bool {
 		if !a.rules.ArrayItems || !typed {
 			return true
 		}
-		a.change(d.original, RuleItems, "added items", "", "")
+		a.change(d.original, rule.Items, "added items", "", "")
 		items = madeFor(d.original)
 	}
 	r := a.schema(items)
 	if r.null {
-		a.change(items, RuleType, "left null out", "", "null")
+		a.change(items, rule.Type, "left null out", "", "null")
 	}
 	if r.node == nil {
-		a.change(items, RuleItems, "took what nothing satisfies for anything", "that the array is empty", "")
+		a.change(items, rule.Items, "took what nothing satisfies for anything", "that the array is empty", "")
 		d.note("empty")
 		r = a.schema(madeFor(d.original))
 	}
@@ -82,8 +84,8 @@ func (a *adapter) tuple(d *builder) bool {
 	if !equal {
 		d.note("in this order: " + text)
 	}
-	a.change(d.original, RuleItems, "made one schema of the items of a tuple", lost, narrowed)
-	if maxItems := d.get("maxItems"); closed && (maxItems == nil || numberOf(maxItems) > float64(n)) {
+	a.change(d.original, rule.Items, "made one schema of the items of a tuple", lost, narrowed)
+	if maxItems := d.get("maxItems"); closed && (maxItems == nil || maxItems.Number() > float64(n)) {
 		d.set("maxItems", &node{Kind: '0', Text: []byte(strconv.Itoa(n))})
 	}
 	d.set("items", unionOf(union.Elems))
@@ -107,7 +109,7 @@ func (a *adapter) prefix(d *builder, first, rest *node, old bool) bool {
 		undo.prefix = append(undo.prefix, r.undo)
 	}
 	if old {
-		a.change(d.original, RuleForm, "wrote a list of items as prefixItems", "", "")
+		a.change(d.original, rule.Form, "wrote a list of items as prefixItems", "", "")
 		d.drop("additionalItems")
 		d.rename("items", "prefixItems", out)
 		if rest != nil {

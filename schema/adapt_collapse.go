@@ -1,6 +1,10 @@
 package schema
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/indusagi/indus/schema/rule"
+)
 
 // collapse replaces a union by one schema, for consumers that accept no unions. Objects become one object with the
 // properties of all. Of other branches that cannot be combined, the first is kept.
@@ -37,7 +41,7 @@ func (a *adapter) collapse(d *builder, union *node) bool {
 		if len(objects) == 1 {
 			lost = ""
 		}
-		a.change(d.original, RuleKeyword, "merged the objects of a union", lost, narrowed)
+		a.change(d.original, rule.Keyword, "merged the objects of a union", lost, narrowed)
 		if lost != "" || narrowed != "" {
 			d.note("one of: " + all)
 		}
@@ -60,7 +64,7 @@ func (a *adapter) collapse(d *builder, union *node) bool {
 	if common, ok := a.commonSchema(d, others); ok {
 		first = common
 	} else if len(others) > 1 {
-		a.change(d.original, RuleKeyword, "took one schema of a union", "", "all but the first of: "+all)
+		a.change(d.original, rule.Keyword, "took one schema of a union", "", "all but the first of: "+all)
 		d.note("else one of: " + all)
 	}
 	return a.mergeFields(d, first) && a.combine(d)
@@ -272,6 +276,6 @@ func (a *adapter) commonSchema(d *builder, all []*builder) (*builder, bool) {
 	if slices.ContainsFunc(all, func(b *builder) bool { return !b.has("type") && allowedValues(b.node()) == nil }) {
 		narrowed = "what is no " + t.single()
 	}
-	a.change(d.original, RuleKeyword, "made one "+t.single()+" of a union", lost, narrowed)
+	a.change(d.original, rule.Keyword, "made one "+t.single()+" of a union", lost, narrowed)
 	return common, true
 }

@@ -3,6 +3,9 @@ package schema
 import (
 	"slices"
 	"strings"
+
+	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 // repairForms repairs keywords with a value that JSON Schema does not allow, or drops them. The other stages can then
@@ -13,7 +16,7 @@ func (a *adapter) repairForms(d *builder) bool {
 		if wellFormed, value := a.checkForm(d, &f); value != nil {
 			d.fields[i].Value = value
 		} else if !wellFormed {
-			a.change(d.original, RuleForm, "dropped "+f.Name+", whose value has not its form", f.Name, "")
+			a.change(d.original, rule.Form, "dropped "+f.Name+", whose value has not its form", f.Name, "")
 			d.drop(f.Name)
 			i--
 		}
@@ -46,7 +49,7 @@ func (a *adapter) nullable(d *builder) {
 		d.set("anyOf", newArray(madeFor(d.original, inner.Fields...), newTyped("null")))
 	}
 	if v.Kind == 'f' || !a.accepts(d, "nullable") {
-		a.change(d.original, RuleKeyword, "wrote nullable as the type null", "", "")
+		a.change(d.original, rule.Keyword, "wrote nullable as the type null", "", "")
 		d.drop("nullable")
 	}
 }
@@ -90,7 +93,7 @@ func (a *adapter) checkForm(d *builder, f *field) (ok bool, repaired *node) {
 	case "items":
 		return isSchema(v) || v.Kind == '[' && !slices.ContainsFunc(v.Elems, noSchema), nil
 	case "multipleOf":
-		return v.Kind == '0' && numberOf(v) > 0, nil // 1e-999 is 0 as a float64
+		return v.Kind == '0' && v.Number() > 0, nil // 1e-999 is 0 as a float64
 	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
 		return v.Kind == '0' && typeOfValue(v) == typeInteger && v.Text[0] != '-', nil
 	}
@@ -112,12 +115,12 @@ func requiredNames(v *node) *node {
 
 // enumValues returns the values of an enum that are valid Unicode, each once, or nil if there is nothing to remove.
 func (a *adapter) enumValues(d *builder, v *node) *node {
-	valid := slices.DeleteFunc(slices.Clone(v.Elems), func(e *node) bool { return hasLoneSurrogate(e.Append(nil)) })
+	valid := slices.DeleteFunc(slices.Clone(v.Elems), func(e *node) bool { return wire.HasLoneSurrogate(e.Append(nil)) })
 	if len(valid) == 0 { // the values can only be described
 		return nil
 	}
 	if len(valid) < len(v.Elems) {
-		a.change(d.original, RuleJSON, "dropped values with half a surrogate pair", "", sketchValues(v.Elems))
+		a.change(d.original, rule.JSON, "dropped values with half a surrogate pair", "", sketchValues(v.Elems))
 	}
 	return listIfShorter(v, distinctNodes(valid, (*node).Compact))
 }
@@ -166,7 +169,7 @@ func (a *adapter) typeForm(d *builder, v *node) (bool, *node) {
 			elemType = other
 		}
 		if typeNamed(elemType) != 0 {
-			a.change(d.original, RuleForm, "took the type "+briefName(name)+" for array", "", "")
+			a.change(d.original, rule.Form, "took the type "+briefName(name)+" for array", "", "")
 			d.set("items", newObject(typeField(elemType)))
 			return true, newString("array")
 		}
@@ -177,7 +180,7 @@ func (a *adapter) typeForm(d *builder, v *node) (bool, *node) {
 	if typeNamed(lower) == 0 {
 		return false, nil
 	}
-	a.change(d.original, RuleForm, "took the type "+briefName(name)+" for "+lower, "", "")
+	a.change(d.original, rule.Form, "took the type "+briefName(name)+" for "+lower, "", "")
 	return true, newString(lower)
 }
 
@@ -204,5 +207,5 @@ func (a *adapter) draft4Bound(d *builder, exclusive, bound string) {
 	} else {
 		d.drop(exclusive)
 	}
-	a.change(d.original, RuleForm, "wrote "+exclusive+" as a number", "", "")
+	a.change(d.original, rule.Form, "wrote "+exclusive+" as a number", "", "")
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/indusagi/indus/internal/text"
 
 	"github.com/indusagi/indus/internal/jsontree"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 // adaptObject adapts an object: its properties, their names, and the required list.
@@ -36,7 +37,7 @@ func (a *adapter) adaptObject(d *builder) bool {
 	a.additional(d, o.undo)
 	if o.out.Fields != nil || d.has("properties") || a.wantsProperties(d) {
 		if !d.has("properties") {
-			a.change(d.original, RuleProperties, "added properties", "", "")
+			a.change(d.original, rule.Properties, "added properties", "", "")
 		}
 		d.set("properties", o.out)
 	}
@@ -112,7 +113,7 @@ func lookUpFields(fields []field) func(string) bool {
 func (o *objectAdapter) addProperty(f field, names map[string]string, r schemaResult, required bool) bool {
 	b := propertyInverse{key: f.Key, name: f.Name, step: r.undo}
 	if name, ok := names[b.name]; ok {
-		o.change(f.Value, RuleKey, "renamed to "+briefName(name), "", "")
+		o.change(f.Value, rule.Key, "renamed to "+briefName(name), "", "")
 		f = newMember(name, f.Value)
 		b.renamed = true
 	}
@@ -124,22 +125,22 @@ func (o *objectAdapter) addProperty(f field, names map[string]string, r schemaRe
 			b.adapted = f.Name
 			o.undo.properties = append(o.undo.properties, b)
 		}
-		o.change(f.Value, RuleType, "left out: it can only be null", o.lostIfOpen("that it can only be null"), "")
+		o.change(f.Value, rule.Type, "left out: it can only be null", o.lostIfOpen("that it can only be null"), "")
 		return true
 	case r.node == nil:
-		o.change(f.Value, RuleBoolean, "left out: nothing satisfies it", o.lostIfOpen("that it must not be given"), "")
+		o.change(f.Value, rule.Boolean, "left out: nothing satisfies it", o.lostIfOpen("that it must not be given"), "")
 		return !required
 	}
 	if r.cut && o.rules.Closed && !required {
-		o.change(f.Value, RuleRecursion, "left out", "", "what is nested deeper")
+		o.change(f.Value, rule.Recursion, "left out", "", "what is nested deeper")
 		o.builder.note("no " + briefName(f.Name) + " at this depth")
 		return true
 	}
 	if r.null && required {
 		required, b.fillNull = false, true
-		o.change(f.Value, RuleType, "made optional: what is not given is null", "", "")
+		o.change(f.Value, rule.Type, "made optional: what is not given is null", "", "")
 	} else if r.null {
-		o.change(f.Value, RuleType, "left null out: it need not be given", "", nullUnlessDefault(f.Value))
+		o.change(f.Value, rule.Type, "left null out: it need not be given", "", nullUnlessDefault(f.Value))
 	}
 	original := f.Value
 	f.Value = r.node
@@ -151,7 +152,7 @@ func (o *objectAdapter) addProperty(f field, names map[string]string, r schemaRe
 		} else {
 			f.Value = withNull(r.node)
 		}
-		o.change(original, RuleRequired, "made required, with null for what is not given", "", narrowed)
+		o.change(original, rule.Required, "made required, with null for what is not given", "", narrowed)
 	}
 	o.out.Fields = append(o.out.Fields, f)
 	if o.outNames != nil {
@@ -207,7 +208,7 @@ func (o *objectAdapter) reportCounts() {
 		return
 	}
 	if slices.ContainsFunc(o.undo.properties, func(p propertyInverse) bool { return p.fillNull || p.dropNull }) {
-		o.change(o.builder.original, RuleRequired, "counted properties with null for what is not given",
+		o.change(o.builder.original, rule.Required, "counted properties with null for what is not given",
 			"minProperties and maxProperties", "")
 	}
 }
@@ -236,7 +237,7 @@ func (o *objectAdapter) declareRequired() bool {
 	}
 	more := o.builder.get("additionalProperties")
 	if o.builder.has("patternProperties") {
-		o.change(o.builder.original, RuleRequired, "took what patterns say of required properties for anything",
+		o.change(o.builder.original, rule.Required, "took what patterns say of required properties for anything",
 			"what patterns say of required properties", "")
 		more = nil
 	}
@@ -253,7 +254,7 @@ func (o *objectAdapter) declareRequired() bool {
 	}
 	names := o.newNames(props)
 	for _, f := range props.Fields {
-		o.change(o.builder.original, RuleRequired, "declared "+briefName(f.Name)+", which is required", "", "")
+		o.change(o.builder.original, rule.Required, "declared "+briefName(f.Name)+", which is required", "", "")
 		r := o.schema(n)
 		if !o.addProperty(f, names, r, true) {
 			return false
@@ -368,7 +369,7 @@ func (a *adapter) patterns(d *builder) {
 	}
 	if !a.accepts(d, "patternProperties") {
 		text := a.sketchFree(func() string { return a.sketchPatterns(p) })
-		a.change(d.original, RuleKeyword, "dropped patternProperties", "properties by pattern: "+text, "")
+		a.change(d.original, rule.Keyword, "dropped patternProperties", "properties by pattern: "+text, "")
 		d.note("keys by pattern: " + text)
 		d.drop("patternProperties")
 		if d.get("additionalProperties").Is("f") {
@@ -384,7 +385,7 @@ func (a *adapter) additional(d *builder, undo *inverse) {
 	more := d.get("additionalProperties")
 	if a.rules.Closed {
 		if !more.Is("f") {
-			a.change(d.original, RuleClosed, "closed", "", "properties that are not declared")
+			a.change(d.original, rule.Closed, "closed", "", "properties that are not declared")
 			d.set("additionalProperties", falseNode)
 		}
 		return
@@ -395,12 +396,12 @@ func (a *adapter) additional(d *builder, undo *inverse) {
 		d.drop("additionalProperties")
 		switch text := a.sketchFree(func() string { return a.sketch(more) }); {
 		case more.Kind == 'f':
-			a.change(d.original, RuleKeyword, "dropped additionalProperties", "that no other properties are taken", "")
+			a.change(d.original, rule.Keyword, "dropped additionalProperties", "that no other properties are taken", "")
 		case isUnconstrained(more) && len(d.get("properties").Members()) > 0:
 		case isUnconstrained(more):
 			d.note("takes any keys")
 		default:
-			a.change(d.original, RuleKeyword, "dropped additionalProperties", "what other properties hold: "+text, "")
+			a.change(d.original, rule.Keyword, "dropped additionalProperties", "what other properties hold: "+text, "")
 			if text != "any" {
 				d.note("other keys hold " + text)
 			}
@@ -408,7 +409,7 @@ func (a *adapter) additional(d *builder, undo *inverse) {
 	case more.Kind == '{':
 		r := a.schema(more)
 		if r.null {
-			a.change(more, RuleType, "left null out", "", "null")
+			a.change(more, rule.Type, "left null out", "", "null")
 		}
 		switch {
 		case r.node == nil:
@@ -450,7 +451,7 @@ func (a *adapter) dictionary(d *builder) bool {
 		d.note("one of " + sketchValues(v))
 		d.drop("enum", "const")
 	}
-	a.change(d.original, RuleClosed, "wrote free keys as a list of entries", lost, "")
+	a.change(d.original, rule.Closed, "wrote free keys as a list of entries", lost, "")
 	entry := newObject(
 		typeField("object"),
 		newMember("properties", newObject(

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 // definition is the target of references that are kept.
@@ -33,7 +34,7 @@ func (a *adapter) followReferences(d *builder) bool {
 		}
 		d.drop(w)
 		if target == nil || a.isCircular(target) {
-			a.change(d.original, RuleRef, "dropped a reference that leads nowhere here: "+briefName(ref),
+			a.change(d.original, rule.Ref, "dropped a reference that leads nowhere here: "+briefName(ref),
 				"what "+briefName(ref)+" says", "")
 			d.note("see " + briefName(ref))
 			continue
@@ -44,7 +45,7 @@ func (a *adapter) followReferences(d *builder) bool {
 		if !a.inlineTarget(d, d.original, target, ref) {
 			continue
 		}
-		a.change(d.original, RuleRef, "inlined "+briefName(ref), "", "")
+		a.change(d.original, rule.Ref, "inlined "+briefName(ref), "", "")
 		if !a.merge(d, target) {
 			return false
 		}
@@ -62,7 +63,7 @@ func (a *adapter) liftReference(d *builder) {
 	if !ref.Is(`"`) || len(all[0].Fields) != 1 {
 		return
 	}
-	a.change(d.original, RuleKeyword, "unwrapped allOf", "", "")
+	a.change(d.original, rule.Keyword, "unwrapped allOf", "", "")
 	d.rename("allOf", "$ref", ref)
 }
 
@@ -126,7 +127,7 @@ func (a *adapter) inlineTarget(d *builder, from, target *node, ref string) bool 
 		return true
 	}
 	name := lastStep(ref)
-	a.change(d.original, RuleRecursion, "cut the reference "+briefName(ref)+", which begins again",
+	a.change(d.original, rule.Recursion, "cut the reference "+briefName(ref)+", which begins again",
 		"the shape of "+briefName(name)+" at this depth", "")
 	d.cut = true
 	if name != "" {
@@ -222,7 +223,7 @@ func (a *adapter) isTarget(n *node) bool {
 // moveToDefinitions returns the reference that replaces a shared schema.
 func (a *adapter) moveToDefinitions(n *node) schemaResult {
 	ref, undo := a.keptReference(n, "#"+n.Path())
-	a.change(n, RuleRef, "moved to "+briefName(ref)+", since it is used more than once", "", "")
+	a.change(n, rule.Ref, "moved to "+briefName(ref)+", since it is used more than once", "", "")
 	return schemaResult{node: newObject(newMember("$ref", newString(ref))), undo: undo}
 }
 
@@ -233,11 +234,11 @@ func (a *adapter) keepRef(d *builder, w string, target *node, ref string) bool {
 		if d.hasOther(w) {
 			lost = "what stands beside " + briefName(ref)
 		}
-		a.change(d.original, RuleRef, "dropped what stands beside a reference", lost, "")
+		a.change(d.original, rule.Ref, "dropped what stands beside a reference", lost, "")
 		d.keepOnly(w)
 	}
 	if newRef != ref {
-		a.change(d.original, RuleRef, "wrote the reference "+briefName(ref)+" as "+briefName(newRef), "", "")
+		a.change(d.original, rule.Ref, "wrote the reference "+briefName(ref)+" as "+briefName(newRef), "", "")
 	}
 	d.undo = undo
 	if newRef != ref || w != "$ref" {
@@ -255,7 +256,7 @@ func (a *adapter) keptReference(target *node, ref string) (string, *inverse) {
 	return "#/$defs/" + text.PointerStep(def.name), def.undo
 }
 
-var definitionName = Grammar{First: "a-zA-Z0-9_.-", Rest: "a-zA-Z0-9_.-", Max: 64}
+var definitionName = rule.Grammar{First: "a-zA-Z0-9_.-", Rest: "a-zA-Z0-9_.-", Max: 64}
 
 // definitionOf returns the definition of target, and creates it if it is new.
 func (a *adapter) definitionOf(target *node, ref string) *definition {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/indusagi/indus/internal/signature"
 	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 // dropConditions removes conditional keywords that the profile does not accept. The properties that they declare stay,
@@ -54,7 +55,7 @@ func (a *adapter) declareBranches(d, c *builder, w string, branches ...*node) {
 	if len(d.get("properties").Members()) > before {
 		narrowed = "other values under names that only the condition declares"
 	}
-	a.change(c.original, RuleKeyword, "took a condition out", text, narrowed)
+	a.change(c.original, rule.Keyword, "took a condition out", text, narrowed)
 	d.note(text)
 }
 
@@ -122,14 +123,14 @@ func (a *adapter) dropUnaccepted(d *builder) bool {
 			annotations = append(annotations, f.Name)
 			continue
 		}
-		a.change(d.origin(f), RuleKeyword, "dropped "+f.Name, f.Name+" "+plainValue(f.Value), "")
+		a.change(d.origin(f), rule.Keyword, "dropped "+f.Name, f.Name+" "+signature.Plain(f.Value), "")
 	}
 	switch len(annotations) {
 	case 0:
 	case 1:
-		a.change(d.original, RuleKeyword, "dropped "+briefName(annotations[0]), "", "")
+		a.change(d.original, rule.Keyword, "dropped "+briefName(annotations[0]), "", "")
 	default:
-		a.change(d.original, RuleKeyword, "dropped "+text.Clip(strings.Join(annotations, ", "), 80), "", "")
+		a.change(d.original, rule.Keyword, "dropped "+text.Clip(strings.Join(annotations, ", "), 80), "", "")
 	}
 	return true
 }
@@ -161,27 +162,27 @@ func (a *adapter) isMoved(f field) bool {
 func (a *adapter) values(d *builder) {
 	if f := d.get("format"); f != nil && len(a.rules.Formats) > 0 && a.accepts(d, "format") &&
 		!slices.Contains(a.rules.Formats, f.Unquoted()) {
-		a.change(d.original, RuleFormat, "dropped format", "format "+briefName(f.Unquoted()), "")
+		a.change(d.original, rule.Format, "dropped format", "format "+briefName(f.Unquoted()), "")
 		d.note("format " + briefName(f.Unquoted()))
 		d.drop("format")
 	}
 	if p := d.get("pattern"); p != nil && a.accepts(d, "pattern") && !a.acceptsPattern(p.Unquoted()) {
-		a.change(d.original, RulePattern, "dropped pattern", "pattern "+briefName(p.Unquoted()), "")
+		a.change(d.original, rule.Pattern, "dropped pattern", "pattern "+briefName(p.Unquoted()), "")
 		d.note(signature.Bound("pattern", p))
 		d.drop("pattern")
 	}
-	for _, name := range repeatKeywords {
-		limit := a.rules.Limits.repeats(name)
-		if v := d.get(name); limit > 0 && v != nil && a.accepts(d, name) && numberOf(v) > float64(limit) {
+	for _, name := range []string{"minLength", "maxLength", "minItems", "maxItems"} {
+		limit := a.rules.Limits.Repeat(name)
+		if v := d.get(name); limit > 0 && v != nil && a.accepts(d, name) && v.Number() > float64(limit) {
 			note := signature.Bound(name, v)
-			a.change(d.original, RuleLimit, "dropped a bound that is too large", note, "")
+			a.change(d.original, rule.Limit, "dropped a bound that is too large", note, "")
 			d.note(note)
 			d.drop(name)
 		}
 	}
 	for name, allowed := range a.rules.Bounds {
-		if v := d.get(name); v != nil && a.accepts(d, name) && !slices.Contains(allowed, int(numberOf(v))) {
-			a.change(d.original, RuleBound, "dropped "+name, name+" "+sketchValue(v), "")
+		if v := d.get(name); v != nil && a.accepts(d, name) && !slices.Contains(allowed, int(v.Number())) {
+			a.change(d.original, rule.Bound, "dropped "+name, name+" "+signature.Value(v), "")
 			d.note(signature.Bound(name, v))
 			d.drop(name)
 		}
@@ -191,7 +192,7 @@ func (a *adapter) values(d *builder) {
 		if v := d.get(w); v != nil && a.accepts(d, w) {
 			n := a.schemaOrFalse(v)
 			if (w == "not" || w == "if") && !n.Same(v) {
-				a.change(d.original, RuleKeyword, "changed what stands in "+w, w+" "+a.sketch(v), "what "+w+" let pass")
+				a.change(d.original, rule.Keyword, "changed what stands in "+w, w+" "+a.sketch(v), "what "+w+" let pass")
 			}
 			if w == "not" && isUnconstrained(n) {
 				d.drop(w)
@@ -207,7 +208,7 @@ func (a *adapter) values(d *builder) {
 
 func (a *adapter) acceptsPattern(p string) bool {
 	r := a.rules
-	return (!r.PlainPattern || unsupportedSyntax(p, r.RustPattern) == "") &&
+	return r.Unsupported(p) == "" &&
 		(!r.AnchoredPattern || strings.HasPrefix(p, "^") && len(p) > 1 && strings.HasSuffix(p, "$"))
 }
 
@@ -264,7 +265,7 @@ func (a *adapter) clean(d *builder, w string) {
 	}
 	text := v.Unquoted()
 	cleaned := cleanText(text, func(format string, args ...any) {
-		a.change(v, RuleDescription, fmt.Sprintf(format, args...), "", "")
+		a.change(v, rule.Description, fmt.Sprintf(format, args...), "", "")
 	})
 	if cleaned != text {
 		d.set(w, newString(cleaned))

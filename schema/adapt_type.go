@@ -3,6 +3,8 @@ package schema
 import (
 	"slices"
 	"strings"
+
+	"github.com/indusagi/indus/schema/rule"
 )
 
 // addType gives a schema the types that its consumer requires: a single type if it accepts no list, and an inferred
@@ -16,7 +18,7 @@ func (a *adapter) addType(d *builder) bool {
 			return false
 		}
 		if t := d.get("type"); t == nil || t.Kind == '[' {
-			a.change(d.original, RuleRoot, "made the root an object", "", "")
+			a.change(d.original, rule.Root, "made the root an object", "", "")
 			d.set("type", newString("object"))
 		}
 		return true
@@ -33,14 +35,14 @@ func (a *adapter) addType(d *builder) bool {
 		if allowedValues(d.node()) != nil {
 			narrowed = ""
 		}
-		a.change(d.original, RuleType, "took the type for "+t.String(), "", narrowed)
+		a.change(d.original, rule.Type, "took the type for "+t.String(), "", narrowed)
 		return a.splitTypes(d, t, t.types())
 	}
-	a.change(d.original, RuleType, "took no type for every type", "", "some values: null, and what is nested deep")
+	a.change(d.original, rule.Type, "took no type for every type", "", "some values: null, and what is nested deep")
 	return a.unionOfAllTypes(d)
 }
 
-// dropForeignKeywords drops keywords that do not apply to the given type. Keywords that hold schemas are always
+// dropForeignKeywords drops keywords that do not apply to the given type. rule.Keywords that hold schemas are always
 // dropped. Other keywords are dropped only if the consumer refuses them.
 func (a *adapter) dropForeignKeywords(d *builder) bool {
 	if d.finished || !d.has("type") {
@@ -69,7 +71,7 @@ func (a *adapter) dropForeignKeywords(d *builder) bool {
 		i--
 	}
 	if dropped != nil {
-		a.change(d.original, RuleType, "dropped what says nothing of its type: "+strings.Join(dropped, ", "), "", "")
+		a.change(d.original, rule.Type, "dropped what says nothing of its type: "+strings.Join(dropped, ", "), "", "")
 	}
 	return true
 }
@@ -124,7 +126,7 @@ func (a *adapter) filterTypes(d *builder, t *node) bool {
 	if !a.rules.TypeSingle {
 		return true
 	}
-	a.change(d.original, RuleType, "wrote a list of types as a union", "", "")
+	a.change(d.original, rule.Type, "wrote a list of types as a union", "", "")
 	return a.splitTypes(d, all, all.sortedBy(t))
 }
 
@@ -198,9 +200,9 @@ func (a *adapter) filterEnum(d *builder) bool {
 	case len(accepted) == len(e.Elems):
 		return true
 	case len(accepted) == len(possible):
-		a.change(d.original, RuleEnum, "dropped values that the type refuses", "", "")
+		a.change(d.original, rule.Enum, "dropped values that the type refuses", "", "")
 	case len(accepted) > 0 && d.get("type") != nil && d.get("type").Kind != '[':
-		a.change(d.original, RuleEnum, "dropped values of the enum", "", sketchValues(possible))
+		a.change(d.original, rule.Enum, "dropped values of the enum", "", sketchValues(possible))
 		d.note("else one of " + sketchValues(possible))
 	default:
 		lost := "that it is one of " + sketchValues(possible)
@@ -209,7 +211,7 @@ func (a *adapter) filterEnum(d *builder) bool {
 		} else {
 			d.note("one of " + sketchValues(possible))
 		}
-		a.change(d.original, RuleEnum, "dropped enum", lost, "")
+		a.change(d.original, rule.Enum, "dropped enum", lost, "")
 		d.drop("enum")
 		if d.get("type") == nil {
 			return true

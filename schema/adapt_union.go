@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/internal/jsontree"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 // rewriteConst turns const into an enum of one value.
@@ -19,7 +20,7 @@ func (a *adapter) rewriteConst(d *builder) bool {
 		}
 		d.drop("enum")
 	}
-	a.change(d.original, RuleKeyword, "wrote const as enum", "", "")
+	a.change(d.original, rule.Keyword, "wrote const as enum", "", "")
 	d.rename("const", "enum", newArray(c))
 	return narrowTypes(d)
 }
@@ -138,7 +139,7 @@ func (a *adapter) adaptUnion(d *builder) bool {
 	}
 	d.drop("anyOf")
 	text := a.sketchEach(union, " | ")
-	a.change(d.original, RuleKeyword, "took anyOf out", "that one of these holds: "+text, "")
+	a.change(d.original, rule.Keyword, "took anyOf out", "that one of these holds: "+text, "")
 	d.note("needs one of: " + text)
 	return true
 }
@@ -153,7 +154,7 @@ func (a *adapter) staysInPlace(d *builder) bool {
 func (a *adapter) unwrap(d *builder) bool {
 	branch := d.get("anyOf").Elems[0]
 	d.drop("anyOf")
-	a.change(d.original, RuleKeyword, "unwrapped a union of one", "", "")
+	a.change(d.original, rule.Keyword, "unwrapped a union of one", "", "")
 	return a.merge(d, branch)
 }
 
@@ -167,7 +168,7 @@ func (a *adapter) rewriteOneOf(d *builder) bool {
 	if !a.exclusive(oneOf, d.declared() == typeObject) {
 		lost = "that no two of the branches may hold"
 	}
-	a.change(d.original, RuleKeyword, "wrote oneOf as anyOf", lost, "")
+	a.change(d.original, rule.Keyword, "wrote oneOf as anyOf", lost, "")
 	union := d.get("anyOf")
 	if union == nil {
 		d.rename("oneOf", "anyOf", oneOf)
@@ -177,7 +178,7 @@ func (a *adapter) rewriteOneOf(d *builder) bool {
 	if product := crossProduct(union, oneOf); product != nil {
 		d.set("anyOf", product)
 	} else {
-		a.change(d.original, RuleKeyword, "dropped oneOf beside anyOf", "oneOf", "")
+		a.change(d.original, rule.Keyword, "dropped oneOf beside anyOf", "oneOf", "")
 	}
 	return true
 }
@@ -269,7 +270,7 @@ func (a *adapter) distribute(d *builder, union *node) bool {
 	}
 	inner := withoutWords(d.node(), func(w string) bool { return isAnnotation(w) || w == "nullable" || w == "anyOf" })
 	if len(inner.Fields) > 0 && (a.rules.TypeInBranches || a.rules.UnionAlone || a.rules.TypeAlways) {
-		a.change(d.original, RuleType, "moved what stands beside anyOf into its branches", "", "")
+		a.change(d.original, rule.Type, "moved what stands beside anyOf into its branches", "", "")
 	}
 	branches := a.branches(d, union, inner)
 	d.keepAnnotationsAnd("nullable", "anyOf")
@@ -303,7 +304,7 @@ func (a *adapter) branches(d *builder, union, inner *node) []schemaResult {
 		r := a.schema(n)
 		d.null = d.null || r.null
 		if r.cut && a.rules.Closed && len(union.Elems) > 1 {
-			a.change(b, RuleRecursion, "left out", "", "what is nested deeper")
+			a.change(b, rule.Recursion, "left out", "", "what is nested deeper")
 			continue
 		}
 		if r.node == nil {
@@ -354,7 +355,7 @@ func (a *adapter) mergeEqualBranches(d *builder, all []schemaResult) []schemaRes
 
 // mergeEnums returns an enum with the values of both.
 func (a *adapter) mergeEnums(d *builder, x, y *node) *node {
-	a.change(d.original, RuleKeyword, "made one enum of several", "", "")
+	a.change(d.original, rule.Keyword, "made one enum of several", "", "")
 	merged := withoutWords(x, setOf("enum", "description").has)
 	merged.Fields = append(merged.Fields, newMember("enum", allValues(x.Get("enum"), y.Get("enum"))))
 	if text := joined(x.Get("description").Unquoted(), y.Get("description").Unquoted()); text != "" {
@@ -391,7 +392,7 @@ func (a *adapter) adoptBranch(d *builder, b schemaResult) {
 		}
 	}
 	if a.rules.RefAlone && d.has("$ref") && len(d.fields) > 1 {
-		a.change(d.original, RuleRef, "dropped what stands beside a reference", "", "")
+		a.change(d.original, rule.Ref, "dropped what stands beside a reference", "", "")
 		d.keepOnly("$ref")
 	}
 	d.undo = chainOf(d.undo, b.undo)

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/indusagi/indus/internal/jsontree"
 )
@@ -56,7 +57,7 @@ func (c *counter) schema(n *node, depth int) {
 			fallthrough
 		case "$defs":
 			for j := range f.Value.Fields {
-				c.text += runes(f.Value.Fields[j].Name)
+				c.text += utf8.RuneCountInString(f.Value.Fields[j].Name)
 				c.schema(f.Value.Fields[j].Value, depth+1)
 			}
 		case "items", "additionalProperties":
@@ -76,7 +77,7 @@ func (c *counter) schema(n *node, depth int) {
 		case "enum":
 			c.enum(f.Value.Elems)
 		case "const":
-			c.text += charactersIn(f.Value)
+			c.text += f.Value.Characters()
 		}
 	}
 }
@@ -85,22 +86,10 @@ func (c *counter) enum(all []*node) {
 	c.values += len(all)
 	size := 0
 	for _, v := range all {
-		size += charactersIn(v)
+		size += v.Characters()
 	}
 	c.text += size
 	if c.enumMany > 0 && len(all) > c.enumMany {
 		c.enumText = max(c.enumText, size)
 	}
-}
-
-// charactersIn returns the number of characters in the strings, names and numbers of a value.
-func charactersIn(value *node) int {
-	size := 0
-	for n := range value.All() {
-		size += runes(contentOf(n))
-		for _, f := range n.Fields {
-			size += runes(f.Name)
-		}
-	}
-	return size
 }

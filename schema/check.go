@@ -1,135 +1,98 @@
 package schema
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/indusagi/indus/internal/jsontree"
+	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/schema/internal/check"
+	"github.com/indusagi/indus/schema/rule"
 )
 
-// Limits of Check's report on one schema. They are enough for a reader and bound the report on an untrusted schema.
-const (
-	maxFindings     = 1_000
-	maxFindingsText = 1 << 20 // total bytes of paths and messages
-)
-
-// Sources of rules that come from this package or from the formats, and from no provider.
+// Sources of rules that come from this package, and from no provider.
 var (
-	sourceJSON = documentedAt("https://www.rfc-editor.org/rfc/rfc8259")
-	sourceSize = asConservative(documentedAt("https://pkg.go.dev/github.com/indusagi/indus/schema#Limits"))
+	sourceSize   = asConservative(documentedAt("https://pkg.go.dev/github.com/indusagi/indus/schema#Limits"))
+	sourceGrowth = asConservative(documentedAt("https://github.com/indusagi/indus/blob/main/docs/context.md"))
 )
 
 // Check returns the parts of a schema that the profile's consumer would not accept, in the order of the document. It
 // returns nil if the consumer accepts the schema. Faults of the whole schema, such as its number of properties, come
 // last. A missing keyword is reported before the keywords of the same schema.
 //
-// Check is written from [Profile.Rules]. It shares with [Adapt] the code that reads schemas and rules, but no decision,
-// so that each can find the faults of the other. Inside a refused keyword, Check checks only the form of values. It
-// does not enter a schema beyond [Limits], and it stops after 1,000 findings or a mebibyte of findings. [Original] and
-// [Seed] have no rules, so Check requires only a JSON object within bounds.
-func Check(raw json.RawMessage, p *Profile) []Finding {
-	c := &checker{rules: p.Rules(), circular: map[*node]bool{}}
+// Check is written from [Profile.Rules]. Inside a refused keyword, it checks only the form of values. It does not enter
+// a schema beyond [Limits], and it stops after 1,000 findings or a mebibyte of findings. [Original] and [Seed] have no
+// rules, so Check requires only a JSON object within bounds.
+func Check(raw json.RawMessage, p *Profile) []rule.Finding {
 	top, err := readTree(raw)
-	if err != nil {
-		c.reportUnreadable(err)
-		return c.findings
+	if err == nil {
+		return check.Schema(top, raw, p.checkable())
 	}
-	if top.Kind != '{' {
-		c.reportAs(nil, RuleJSON, sourceJSON, "the schema is %s; one JSON object is accepted", describeValue(top))
-		return c.findings
+	message := strings.TrimPrefix(err.Error(), "schema: ")
+	limitErr, isLimit := errors.AsType[*LimitError](err)
+	if !isLimit {
+		return []rule.Finding{check.SourceJSON.Finding("", rule.JSON, message)}
 	}
-	if p == nil || p.transform != nil {
+	path := limitErr.Pointer
+	if strings.HasSuffix(path, "…") { // a clipped pointer leads nowhere
+		path = ""
+	}
+	return []rule.Finding{sourceSize.Finding(path, rule.Size, message)}
+}
+
+// CheckHidden reports characters that a model reads but no person sees, in a tool's description and in every string and
+// name of its schema. These are control characters other than line feed and tab, and characters that change the
+// direction of text. Invisible characters count too, unless a script or an emoji needs them. No provider refuses such
+// characters. Paths lead into the schema; "" is the description.
+func CheckHidden(description string, raw json.RawMessage) []rule.Finding {
+	if top, err := readTree(raw); err == nil {
+		return check.Hidden(description, top)
+	}
+	return check.Hidden(description, nil)
+}
+
+// CheckTool reports the faults for which the profile's consumer would refuse a tool's name or description. It returns
+// nil if the consumer accepts both. It does not report hidden characters; see [CheckHidden]. Paths are "". Original and
+// Seed have no rules.
+func CheckTool(name, description string, p *Profile) []rule.Finding {
+	if rules := p.checkable(); rules != nil {
+		return check.Tool(name, description, rules)
+	}
+	return nil
+}
+
+// CheckCount adds a finding if n tools exceed the limit of one request to the profile's consumer.
+func CheckCount(n int, p *Profile) []rule.Finding {
+	rules := p.Rules()
+	return check.Count(n, &rules)
+}
+
+// CheckRequest checks all tools of one request against the limits of the profile's consumer, given their adapted
+// schemas. It checks the number of tools and the totals in [rule.Limits].
+func CheckRequest(schemas []json.RawMessage, p *Profile) []rule.Finding {
+	rules := p.Rules()
+	var trees []*node
+	if rules.Limits.Together {
+		for _, raw := range schemas {
+			if top, err := readTree(raw); err == nil {
+				trees = append(trees, top)
+			}
+		}
+	}
+	return append(check.Count(len(schemas), &rules), check.Request(schemas, trees, &rules)...)
+}
+
+// CheckGrowth reports an adapted schema that is larger than its original by more than half and by more than 4 KB. Every
+// request to a model contains the schema. No provider refuses it. The message gives sizes in tokens, estimated at four
+// bytes each.
+func CheckGrowth(original, adapted json.RawMessage) []rule.Finding {
+	before, after := jsontree.CompactSize(original), jsontree.CompactSize(adapted)
+	if !growsBeyond(before, after, referenceLevels[0].percent) {
 		return nil
 	}
-	if hasLoneSurrogate(raw) {
-		c.checkSurrogates(top)
-	}
-	c.Document = jsontree.NewDocument(top)
-	if c.rules.NoRecursion {
-		c.cycles = c.findCycles()
-	}
-	c.schema(top, position{root: true})
-	c.totals(raw)
-	return c.findings
-}
-
-// checker checks one schema against one profile.
-type checker struct {
-	*jsontree.Document
-	rules  Rules
-	cycles map[*node]bool // schemas with a $ref to a schema around them
-
-	circular map[*node]bool // whether a visited reference belongs to an endless chain
-
-	findings []Finding
-	text     int // bytes of paths and messages
-	sum      sums
-}
-
-// reportUnreadable reports the error of Measure.
-func (c *checker) reportUnreadable(err error) {
-	if limitErr := (*LimitError)(nil); errors.As(err, &limitErr) {
-		path := limitErr.Pointer
-		if strings.HasSuffix(path, "…") { // a clipped pointer leads nowhere
-			path = ""
-		}
-		c.add(Finding{Path: path, Rule: RuleSize, Message: oneLine(err), Source: sourceSize.At, Class: sourceSize.Class})
-		return
-	}
-	c.reportAs(nil, RuleJSON, sourceJSON, "%s", oneLine(err))
-}
-
-func oneLine(err error) string { return strings.TrimPrefix(err.Error(), "schema: ") }
-
-// checkSurrogates reports halves of surrogate pairs in strings and names.
-func (c *checker) checkSurrogates(t *node) {
-	report := func(at *node) {
-		c.reportAs(at, RuleJSON, cmp.Or(c.rules.Sources[RuleJSON], asConservative(sourceJSON)),
-			"half a surrogate pair, which is no character; whole ones are accepted")
-	}
-	if t.Kind == '"' && hasLoneSurrogate(t.Text) {
-		report(t)
-	}
-	for _, e := range t.Elems {
-		c.checkSurrogates(e)
-	}
-	for _, m := range t.Fields {
-		if hasLoneSurrogate(m.Key) {
-			report(m.Value)
-		}
-		c.checkSurrogates(m.Value)
-	}
-}
-
-// isFull reports whether the report has reached its limit.
-func (c *checker) isFull() bool { return len(c.findings) >= maxFindings || c.text >= maxFindingsText }
-
-// report adds a finding about a value of the schema. If the value is nil, the finding is about the whole.
-func (c *checker) report(at *node, rule Rule, format string, args ...any) {
-	c.reportAs(at, rule, c.rules.Sources[rule], format, args...)
-}
-
-func (c *checker) reportAs(at *node, rule Rule, s Source, format string, args ...any) {
-	if !c.isFull() { // saves formatting
-		c.add(Finding{Path: pathOf(at), Rule: rule, Message: fmt.Sprintf(format, args...), Source: s.At, Class: s.Class,
-			Date: s.Date})
-	}
-}
-
-func (c *checker) add(f Finding) {
-	if !c.isFull() {
-		c.text += len(f.Path) + len(f.Message)
-		c.findings = append(c.findings, f)
-	}
-}
-
-// pathOf returns the JSON Pointer (RFC 6901) of a value, or "" for nil.
-func pathOf(at *node) string {
-	if at == nil {
-		return ""
-	}
-	return validText(at.Path())
+	return []rule.Finding{sourceGrowth.Finding("", rule.Size,
+		fmt.Sprintf("the schema grows from about %d to %d tokens for models", before/text.BytesPerToken,
+			after/text.BytesPerToken))}
 }

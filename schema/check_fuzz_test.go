@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 func FuzzCheck(f *testing.F) {
@@ -44,9 +45,9 @@ func FuzzCheck(f *testing.F) {
 }
 
 // checkFinding checks that a finding has a source and a message of one line, and that its path leads to a value.
-func checkFinding(t *testing.T, value any, p *schema.Profile, f schema.Finding) {
+func checkFinding(t *testing.T, value any, p *schema.Profile, f rule.Finding) {
 	t.Helper()
-	if f.Rule == schema.RuleJSON || f.Rule == schema.RuleSize {
+	if f.Rule == rule.JSON || f.Rule == rule.Size {
 		return
 	}
 	if s := p.Rules().Sources[f.Rule]; f.Source != s.At || f.Class != s.Class || f.Date != s.Date || f.Source == "" {

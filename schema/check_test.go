@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 func ExampleCheck() {
@@ -28,7 +29,7 @@ func found(raw string, p *schema.Profile) []string {
 	return findingLines(schema.Check(json.RawMessage(raw), p))
 }
 
-func findingLines(findings []schema.Finding) []string {
+func findingLines(findings []rule.Finding) []string {
 	var all []string
 	for _, f := range findings {
 		all = append(all, f.Path+" "+string(f.Rule))
@@ -260,7 +261,7 @@ func TestCheckHidden(t *testing.T) {
 	}
 	var got []string
 	for _, f := range schema.CheckHidden("x\u0085\U000E0042", json.RawMessage(raw)) {
-		if got = append(got, f.Path+" "+f.Message); f.Rule != schema.RuleHidden || f.Source == "" {
+		if got = append(got, f.Path+" "+f.Message); f.Rule != rule.Hidden || f.Source == "" {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -310,10 +311,10 @@ func TestCheckCount(t *testing.T) {
 	if got := schema.CheckCount(128, schema.OpenAI); got != nil {
 		t.Errorf("%v", got)
 	}
-	want := []schema.Finding{{
-		Rule:    schema.RuleCount,
+	want := []rule.Finding{{
+		Rule:    rule.Count,
 		Message: "there are 239 tools; one request has 128 at most: allow or deny tools for each server, or configure fewer servers",
-		Source:  schema.OpenAI.Rules().Sources[schema.RuleCount].At, Class: schema.Seen, Date: "2026-03",
+		Source:  schema.OpenAI.Rules().Sources[rule.Count].At, Class: rule.Seen, Date: "2026-03",
 	}}
 	if diff := cmp.Diff(want, schema.CheckCount(239, schema.OpenAI)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 // The corpus is in testdata/corpus. Its README describes it.
@@ -74,15 +75,15 @@ type refusal struct {
 	follows bool
 }
 
-func (r refusal) is(f schema.Finding) bool {
-	rule := f.Rule
-	switch rule { // breakers do not distinguish refused from unlisted keywords, nor the root from schemas inside
-	case schema.RuleUnlisted:
-		rule = schema.RuleKeyword
-	case schema.RuleObjects:
-		rule = schema.RuleProperties
+func (r refusal) is(f rule.Finding) bool {
+	broken := f.Rule
+	switch broken { // breakers do not distinguish refused from unlisted keywords, nor the root from schemas inside
+	case rule.Unlisted:
+		broken = rule.Keyword
+	case rule.Objects:
+		broken = rule.Properties
 	}
-	return slices.Contains(r.rules, string(rule)) && within(f.Path, r.path)
+	return slices.Contains(r.rules, string(broken)) && within(f.Path, r.path)
 }
 
 func breakers(t testing.TB) []breaker {
@@ -165,25 +166,25 @@ var added = []*schema.Profile{schema.BedrockStrict, schema.DeepSeek, schema.XAI,
 
 // refusing returns the findings for which a request is refused: the findings of Check that are not ignored, and the
 // faults of the tool.
-func refusing(b breaker, p *schema.Profile) []schema.Finding {
-	found := slices.DeleteFunc(schema.Check(b.tool.InputSchema, p), func(f schema.Finding) bool { return f.Ignored })
+func refusing(b breaker, p *schema.Profile) []rule.Finding {
+	found := slices.DeleteFunc(schema.Check(b.tool.InputSchema, p), func(f rule.Finding) bool { return f.Ignored })
 	around := p.Rules().Tool
 	if !matches(around.Name, b.tool.Name) {
-		found = append(found, schema.Finding{Rule: schema.RuleName})
+		found = append(found, rule.Finding{Rule: rule.Name})
 	}
 	n := utf8.RuneCountInString(b.tool.Description)
 	if n < around.MinDescription || around.MaxDescription > 0 && n > around.MaxDescription {
-		found = append(found, schema.Finding{Rule: schema.RuleDescription})
+		found = append(found, rule.Finding{Rule: rule.Description})
 	}
 	if around.MaxTools > 0 && b.count > around.MaxTools {
-		found = append(found, schema.Finding{Rule: schema.RuleCount})
+		found = append(found, rule.Finding{Rule: rule.Count})
 	}
 	return found
 }
 
 // matches reports whether a name matches a grammar, by means of a regular expression.
-func matches(g schema.Grammar, name string) bool {
-	if g == (schema.Grammar{}) {
+func matches(g rule.Grammar, name string) bool {
+	if g == (rule.Grammar{}) {
 		return true
 	}
 	re := regexp.MustCompile("^[" + g.First + "][" + g.Rest + "]{0," + strconv.Itoa(cmp.Or(g.Max, 1000)-1) + "}$")

@@ -2,11 +2,14 @@ package schema
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/indusagi/indus/internal/signature"
 	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 const (
@@ -33,7 +36,7 @@ func (a *Adapted) Describe(description string, p *Profile) (string, []Change) {
 	}
 	var changes []Change
 	report := func(format string, args ...any) {
-		changes = append(changes, Change{Rule: RuleDescription, Did: fmt.Sprintf(format, args...)})
+		changes = append(changes, Change{Rule: rule.Description, Did: fmt.Sprintf(format, args...)})
 	}
 	prose := cleanText(description, report)
 	limit := p.rules.Tool.MaxDescription
@@ -77,7 +80,7 @@ func cleanText(s string, report func(string, ...any)) string {
 	}
 	for kind, n := range counts {
 		if n > 0 {
-			report("took out %s", countNoun(n, kindNames[kind]))
+			report("took out %s", signature.Count(strconv.Itoa(n), kindNames[kind]))
 		}
 	}
 	return s
@@ -86,13 +89,6 @@ func cleanText(s string, report func(string, ...any)) string {
 var kindNames = [...]string{
 	text.Control: "control character", text.Line: "line separator", text.Direction: "direction mark",
 	text.Invisible: "invisible character",
-}
-
-func countNoun(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // isAtMost reports whether a text has at most limit characters.

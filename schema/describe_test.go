@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 func TestDescribe(t *testing.T) {
@@ -31,7 +32,7 @@ func TestDescribe(t *testing.T) {
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%.40q: %s", tt.in, diff)
 		}
-		if len(changes) > 1 || (tt.did == "") != (changes == nil) || changes != nil && (changes[0].Did != tt.did || changes[0].Rule != schema.RuleDescription) {
+		if len(changes) > 1 || (tt.did == "") != (changes == nil) || changes != nil && (changes[0].Did != tt.did || changes[0].Rule != rule.Description) {
 			t.Errorf("%.40q: %v, want %q", tt.in, changes, tt.did)
 		}
 	}

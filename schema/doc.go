@@ -30,7 +30,7 @@
 //
 // Check is written from the providers' rules. It shares with Adapt the profiles and the code that reads schemas, but no
 // decision, so that each finds the faults of the other. In the tests, an independent validator and the providers' own
-// SDKs check both.
+// SDKs check both. The package schema/rule has the types of rules and findings.
 //
 // # Normalization
 //

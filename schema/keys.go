@@ -8,26 +8,12 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/indusagi/indus/schema/rule"
 )
 
-// accepts reports whether a name follows the grammar.
-func (g Grammar) accepts(name string) bool {
-	if g.Max == 0 {
-		return true
-	}
-	if len(name) == 0 || len(name) > g.Max || !hasByte(g.First, name[0]) {
-		return false
-	}
-	for i := 1; i < len(name); i++ {
-		if !hasByte(g.Rest, name[i]) {
-			return false
-		}
-	}
-	return true
-}
-
 // keyGrammar returns the grammar of property names, at the root or inside it.
-func (a *adapter) keyGrammar(root bool) Grammar {
+func (a *adapter) keyGrammar(root bool) rule.Grammar {
 	if root {
 		return cmp.Or(a.rules.RootKey, a.rules.Key)
 	}
@@ -36,12 +22,12 @@ func (a *adapter) keyGrammar(root bool) Grammar {
 
 // sanitised returns name rewritten to follow the grammar, and shortened to its maximum. It returns "" if no characters
 // are left.
-func sanitised(name string, g Grammar) string {
+func sanitised(name string, g rule.Grammar) string {
 	var b strings.Builder
 	for _, r := range name {
-		first, rest := r < 0x80 && hasByte(g.First, byte(r)), r < 0x80 && hasByte(g.Rest, byte(r))
+		first, rest := r < 0x80 && g.Has(0, byte(r)), r < 0x80 && g.Has(1, byte(r))
 		switch {
-		case b.Len() == 0 && !first && rest && hasByte(g.First, '_'):
+		case b.Len() == 0 && !first && rest && g.Has(0, '_'):
 			b.WriteByte('_')
 			b.WriteRune(r)
 		case b.Len() == 0 && first || b.Len() > 0 && rest:
@@ -63,7 +49,7 @@ func (o *objectAdapter) newNames(props *node) map[string]string {
 	g := o.keyGrammar(o.builder.root)
 	var refused []string
 	for i := range props.Fields {
-		if name := props.Fields[i].Name; !g.accepts(name) || o.isNotKey(name) || !utf8.ValidString(name) {
+		if name := props.Fields[i].Name; !g.Accepts(name) || o.isNotKey(name) || !utf8.ValidString(name) {
 			refused = append(refused, name)
 		}
 	}
@@ -101,7 +87,7 @@ func (o *objectAdapter) newNames(props *node) map[string]string {
 
 const hashDigits = 8
 
-func withHash(clean, name string, g Grammar, isTaken func(string) bool) string {
+func withHash(clean, name string, g rule.Grammar, isTaken func(string) bool) string {
 	if clean == "" {
 		clean = "key"
 	}

@@ -1,13 +1,10 @@
 package schema
 
 import (
-	"math"
 	"slices"
-	"strconv"
 
 	"github.com/indusagi/indus/internal/jsontree"
 	"github.com/indusagi/indus/internal/text"
-	"github.com/indusagi/indus/internal/wire"
 )
 
 // node is a value of a schema, and field is a member of an object. A node does not change after it is made, so it can
@@ -81,20 +78,5 @@ func hasSame(list []*node, n *node) bool { return slices.ContainsFunc(list, n.Sa
 
 func isNull(n *node) bool { return n.Kind == 'n' }
 
-// numberOf returns the value of a number. A number too large for a float64 becomes infinite.
-func numberOf(n *node) float64 {
-	f, err := strconv.ParseFloat(string(n.Text), 64)
-	if err != nil && !math.IsInf(f, 0) {
-		return 0
-	}
-	return f
-}
-
 // isLess compares two numbers as float64.
-func isLess(x, y *node) bool { return numberOf(x) < numberOf(y) }
-
-// hasLoneSurrogate reports whether JSON contains half of a surrogate pair without its other half. No text can
-// contain such a character, and some consumers refuse the whole request for one (RFC 8259, section 8.2).
-func hasLoneSurrogate(raw []byte) bool {
-	return len(raw) > 0 && &wire.WithoutLoneSurrogates(raw)[0] != &raw[0]
-}
+func isLess(x, y *node) bool { return x.Number() < y.Number() }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 func TestProfile(t *testing.T) {
@@ -54,11 +55,11 @@ func TestProfilesAreFoundByName(t *testing.T) {
 }
 
 // setRules returns the rules that a profile sets, without the rules for JSON and size, which apply to all profiles.
-func setRules(p *schema.Profile) []schema.Rule {
-	var all []schema.Rule
-	for _, rule := range schema.AllRules() {
-		if p.Rules().Accepts(rule) != "" {
-			all = append(all, rule)
+func setRules(p *schema.Profile) []rule.Rule {
+	var all []rule.Rule
+	for _, r := range rule.All() {
+		if p.Rules().Accepts(r) != "" {
+			all = append(all, r)
 		}
 	}
 	slices.Sort(all)
@@ -72,16 +73,16 @@ const lastReview = "2025-11"
 func TestRulesHaveSources(t *testing.T) {
 	source := regexp.MustCompile(`^(https://[a-z.-]+/[\w./#-]+|[\w.-]+/[\w.-]+#[0-9]+)$`)
 	for _, p := range withRules() {
-		var sourced []schema.Rule
-		for rule, s := range p.Rules().Sources {
-			if s.Class == schema.Seen && s.Date != "" && s.Date < lastReview {
-				t.Errorf("%s: %s was last seen in %s: name a newer thread, or make it conservative", p.Name(), rule, s.Date)
+		var sourced []rule.Rule
+		for r, s := range p.Rules().Sources {
+			if s.Class == rule.Seen && s.Date != "" && s.Date < lastReview {
+				t.Errorf("%s: %s was last seen in %s: name a newer thread, or make it conservative", p.Name(), r, s.Date)
 			}
-			if rule != schema.RuleJSON {
-				sourced = append(sourced, rule)
+			if r != rule.JSON {
+				sourced = append(sourced, r)
 			}
-			if !source.MatchString(s.At) || s.Class == "" || s.Date != "" && s.Class == schema.Documented {
-				t.Errorf("%s: the source of %s is neither a URL nor a thread, or has no class: %+v", p.Name(), rule, s)
+			if !source.MatchString(s.At) || s.Class == "" || s.Date != "" && s.Class == rule.Documented {
+				t.Errorf("%s: the source of %s is neither a URL nor a thread, or has no class: %+v", p.Name(), r, s)
 			}
 		}
 		slices.Sort(sourced)
@@ -140,7 +141,7 @@ func isWithin(t *testing.T, narrow, wide *schema.Profile) {
 			fault("a property %q", key)
 		}
 	}
-	for _, wideKey := range []schema.Grammar{w.Key, w.RootKey} {
+	for _, wideKey := range []rule.Grammar{w.Key, w.RootKey} {
 		grammarWithin(n.Key, wideKey, func(what string) { fault("properties: %s", what) })
 	}
 	grammarWithin(n.Tool.Name, w.Tool.Name, func(what string) { fault("names: %s", what) })
@@ -157,7 +158,7 @@ func isWithin(t *testing.T, narrow, wide *schema.Profile) {
 }
 
 // demanded returns the names of the boolean rules that are set, and whether booleans are refused as schemas.
-func demanded(r schema.Rules) []string {
+func demanded(r rule.Set) []string {
 	var names []string
 	v := reflect.ValueOf(r)
 	for i := range v.NumField() {
@@ -178,7 +179,7 @@ func demanded(r schema.Rules) []string {
 	return names
 }
 
-func keywordsWithin(narrow []string, wide schema.Keywords, fault func(string)) {
+func keywordsWithin(narrow []string, wide rule.Keywords, fault func(string)) {
 	if len(narrow) == 0 {
 		fault("any keyword")
 	}
@@ -196,8 +197,8 @@ func isSubset(narrow, wide []string) bool {
 // exceeds reports whether narrow is a wider bound than wide. 0 means no bound.
 func exceeds(narrow, wide int) bool { return wide > 0 && (narrow == 0 || narrow > wide) }
 
-func grammarWithin(narrow, wide schema.Grammar, fault func(string)) {
-	if wide == (schema.Grammar{}) {
+func grammarWithin(narrow, wide rule.Grammar, fault func(string)) {
+	if wide == (rule.Grammar{}) {
 		return
 	}
 	if exceeds(narrow.Max, wide.Max) {
@@ -214,15 +215,15 @@ func grammarWithin(narrow, wide schema.Grammar, fault func(string)) {
 }
 
 // follows reports whether a name follows a grammar, by means of a regular expression.
-func follows(name string, g schema.Grammar) bool {
-	if g == (schema.Grammar{}) {
+func follows(name string, g rule.Grammar) bool {
+	if g == (rule.Grammar{}) {
 		return true
 	}
 	class := func(c string) string { return "[" + strings.ReplaceAll(c, "-]", `\-]`) + "]" }
 	return len(name) <= g.Max && regexp.MustCompile(`^`+class(g.First)+class(g.Rest)+`*$`).MatchString(name)
 }
 
-func limitsWithin(narrow, wide schema.ProviderLimits, fault func(string)) {
+func limitsWithin(narrow, wide rule.Limits, fault func(string)) {
 	n, w := reflect.ValueOf(narrow), reflect.ValueOf(wide)
 	for i := range n.NumField() {
 		if name := n.Type().Field(i).Name; name == "Repeats" || name == "Items" || name == "Together" || name == "Request" {
@@ -240,7 +241,7 @@ func TestGrammars(t *testing.T) {
 		g := p.Rules().Tool.Name
 		for c := range rune(200) {
 			for _, name := range []string{string(c), "a" + string(c), strings.Repeat("a", int(c))} {
-				fault := slices.ContainsFunc(schema.CheckTool(name, "x", p), func(f schema.Finding) bool { return f.Rule == schema.RuleName })
+				fault := slices.ContainsFunc(schema.CheckTool(name, "x", p), func(f rule.Finding) bool { return f.Rule == rule.Name })
 				if want := follows(name, g); fault == want {
 					t.Errorf("%s: of %q Check finds a fault: %v", p.Name(), name, fault)
 				}

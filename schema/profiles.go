@@ -1,22 +1,26 @@
 package schema
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/indusagi/indus/schema/rule"
+)
 
 // The profiles, as data. The providers' documentation was read in the autumn of 2026. If it does not state a rule, the
 // source is a thread in which the provider refused a request. If the two differ, or if only some models refuse, the
 // profile has the stricter rule. If the last report of a refusal is more than a year old (before 2025-11), the rule is
-// only [Conservative]. `indus mcp lint --explain PROVIDER` prints all rules.
+// only [rule.Conservative]. `indus mcp lint --explain PROVIDER` prints all rules.
 
 // Grammars that several consumers share.
 var (
-	plainName  = Grammar{First: "a-zA-Z0-9_-", Rest: "a-zA-Z0-9_-", Max: 64}
-	safeName   = Grammar{First: "a-zA-Z", Rest: "a-zA-Z0-9_-", Max: 64}
-	geminiName = Grammar{First: "a-zA-Z_", Rest: "a-zA-Z0-9_.:-", Max: 64}
-	safeKey    = Grammar{First: "a-zA-Z_", Rest: "a-zA-Z0-9_", Max: 64}
-	claudeKey  = Grammar{First: "a-zA-Z0-9_.-", Rest: "a-zA-Z0-9_.-", Max: 64}
+	plainName  = rule.Grammar{First: "a-zA-Z0-9_-", Rest: "a-zA-Z0-9_-", Max: 64}
+	safeName   = rule.Grammar{First: "a-zA-Z", Rest: "a-zA-Z0-9_-", Max: 64}
+	geminiName = rule.Grammar{First: "a-zA-Z_", Rest: "a-zA-Z0-9_.:-", Max: 64}
+	safeKey    = rule.Grammar{First: "a-zA-Z_", Rest: "a-zA-Z0-9_", Max: 64}
+	claudeKey  = rule.Grammar{First: "a-zA-Z0-9_.-", Rest: "a-zA-Z0-9_.-", Max: 64}
 )
 
-// Keywords and values that several consumers share.
+// rule.Keywords and values that several consumers share.
 var (
 	combinators = []string{"oneOf", "anyOf", "allOf"}
 	withoutNull = []string{"object", "array", "string", "number", "integer", "boolean"}
@@ -118,13 +122,13 @@ var (
 	draft2020  = asConservative(documentedAt("https://json-schema.org/draft/2020-12/schema"))
 )
 
-func documentedAt(at string) Source { return Source{At: at, Class: Documented} }
+func documentedAt(at string) rule.Source { return rule.Source{At: at, Class: rule.Documented} }
 
-func seenAt(at, date string) Source { return Source{At: at, Class: Seen, Date: date} }
+func seenAt(at, date string) rule.Source { return rule.Source{At: at, Class: rule.Seen, Date: date} }
 
 // asConservative returns a source that states a similar rule.
-func asConservative(s Source) Source {
-	s.Class = Conservative
+func asConservative(s rule.Source) rule.Source {
+	s.Class = rule.Conservative
 	return s
 }
 
@@ -142,9 +146,9 @@ var (
 	// default. The source of each of its rules is a provider that requires it.
 	Universal = &Profile{
 		name: "universal", about: "what every provider accepts; the default",
-		rules: Rules{
-			Root: Keywords{Only: []string{"type", "properties", "required"}},
-			Nested: Keywords{Only: []string{"type", "description", "enum", "items", "properties", "required",
+		rules: rule.Set{
+			Root: rule.Keywords{Only: []string{"type", "properties", "required"}},
+			Nested: rule.Keywords{Only: []string{"type", "description", "enum", "items", "properties", "required",
 				"anyOf"}},
 			RootProperties:   true,
 			Types:            withoutNull,
@@ -161,14 +165,14 @@ var (
 			EnumFilled:       true,
 			Key:              safeKey,
 			NotKeys:          []string{"required", "anyOf", "additionalProperties"},
-			Limits:           ProviderLimits{Depth: 30, Properties: 3_000, EnumValues: 1_000, Branches: 500, Bytes: 120_000},
-			Tool:             ToolRules{Name: safeName, MinDescription: 1, MaxTools: 128, FewTools: 20},
-			Sources: map[Rule]Source{
-				RuleUnlisted: geminiUnknown, RuleKeyword: moonshotSchema, RuleRoot: anthropicTools, RuleType: geminiTypes,
-				RuleBoolean: geminiSchema, RuleForm: anthropicForm, RuleProperties: openAIObjects,
-				RuleObjects: asConservative(openAIObjects), RuleItems: openAIArrays, RuleRequired: geminiRequired,
-				RuleEnum: geminiEnum, RuleKey: geminiFunction, RuleLimit: moonshotLimits,
-				RuleName: moonshotName, RuleDescription: bedrockTool, RuleCount: openAICount,
+			Limits:           rule.Limits{Depth: 30, Properties: 3_000, EnumValues: 1_000, Branches: 500, Bytes: 120_000},
+			Tool:             rule.Tool{Name: safeName, MinDescription: 1, MaxTools: 128, FewTools: 20},
+			Sources: map[rule.Rule]rule.Source{
+				rule.Unlisted: geminiUnknown, rule.Keyword: moonshotSchema, rule.Root: anthropicTools, rule.Type: geminiTypes,
+				rule.Boolean: geminiSchema, rule.Form: anthropicForm, rule.Properties: openAIObjects,
+				rule.Objects: asConservative(openAIObjects), rule.Items: openAIArrays, rule.Required: geminiRequired,
+				rule.Enum: geminiEnum, rule.Key: geminiFunction, rule.Limit: moonshotLimits,
+				rule.Name: moonshotName, rule.Description: bedrockTool, rule.Count: openAICount,
 			},
 		},
 	}
@@ -181,11 +185,11 @@ var (
 )
 
 // flatRules returns the rules without anyOf, and with Nova's bound for descriptions.
-func flatRules(r Rules) Rules {
-	r.Nested = Keywords{Only: []string{"type", "description", "enum", "items", "properties", "required"}}
+func flatRules(r rule.Set) rule.Set {
+	r.Nested = rule.Keywords{Only: []string{"type", "description", "enum", "items", "properties", "required"}}
 	r.Tool.MaxDescription = BedrockNova.rules.Tool.MaxDescription
 	r.Sources = maps.Clone(r.Sources)
-	r.Sources[RuleDescription] = novaText
+	r.Sources[rule.Description] = novaText
 	return r
 }
 
@@ -194,16 +198,16 @@ var (
 	// Anthropic is the Messages API with tools that are not strict.
 	Anthropic = &Profile{
 		name: "anthropic", about: "Anthropic's Messages API",
-		rules: Rules{
-			Root:     Keywords{Never: combinators},
+		rules: rule.Set{
+			Root:     rule.Keywords{Never: combinators},
 			Booleans: true,
 			RootKey:  claudeKey,
 			// 128 tools are accepted in a request, and 64 if a search for tools refers to them.
-			Tool: ToolRules{Name: plainName},
-			Sources: map[Rule]Source{
-				RuleJSON: anthropicHalf, RuleKeyword: anthropicRoot, RuleRoot: anthropicTools, RuleForm: anthropicForm,
-				RuleRef: references,
-				RuleKey: anthropicKey, RuleName: anthropicName,
+			Tool: rule.Tool{Name: plainName},
+			Sources: map[rule.Rule]rule.Source{
+				rule.JSON: anthropicHalf, rule.Keyword: anthropicRoot, rule.Root: anthropicTools, rule.Form: anthropicForm,
+				rule.Ref: references,
+				rule.Key: anthropicKey, rule.Name: anthropicName,
 			},
 		},
 	}
@@ -213,9 +217,9 @@ var (
 	// refused a schema of 7,354 bytes for every model.
 	AnthropicStrict = &Profile{
 		name: "anthropic-strict", about: "Anthropic's Messages API with strict tools",
-		rules: Rules{
-			Root: Keywords{Only: strictRoot},
-			Nested: Keywords{Only: []string{
+		rules: rule.Set{
+			Root: rule.Keywords{Only: strictRoot},
+			Nested: rule.Keywords{Only: []string{
 				"type", "title", "description", "enum", "const", "default", "items", "minItems", "properties", "required",
 				"additionalProperties", "anyOf", "$ref", "format",
 			}},
@@ -232,16 +236,16 @@ var (
 			RefAlone:         true,
 			NoRecursion:      true,
 			RootKey:          claudeKey,
-			Limits:           ProviderLimits{Optional: 24, Unions: 16, Together: true, Request: 7_000},
-			Tool:             ToolRules{Name: plainName, MaxTools: 20},
-			Sources: map[Rule]Source{
-				RuleJSON: anthropicHalf, RuleUnlisted: anthropicStrict, RuleRoot: anthropicTools, RuleType: anthropicStrict,
-				RuleBoolean: anthropicStrict,
-				RuleForm:    anthropicForm, RuleItems: anthropicStrict, RuleProperties: seenAt("ax-llm/ax#459", ""),
-				RuleObjects: seenAt("ax-llm/ax#459", ""), RuleRequired: anthropicStrict,
-				RuleClosed: anthropicStrict, RuleEnum: anthropicStrict, RuleFormat: anthropicStrict, RuleBound: anthropicStrict,
-				RuleRef: anthropicStrict, RuleRecursion: anthropicStrict, RuleKey: anthropicKey, RuleLimit: anthropicStrict,
-				RuleRequest: anthropicGrammar, RuleName: anthropicName, RuleCount: anthropicStrict,
+			Limits:           rule.Limits{Optional: 24, Unions: 16, Together: true, Request: 7_000},
+			Tool:             rule.Tool{Name: plainName, MaxTools: 20},
+			Sources: map[rule.Rule]rule.Source{
+				rule.JSON: anthropicHalf, rule.Unlisted: anthropicStrict, rule.Root: anthropicTools, rule.Type: anthropicStrict,
+				rule.Boolean: anthropicStrict,
+				rule.Form:    anthropicForm, rule.Items: anthropicStrict, rule.Properties: seenAt("ax-llm/ax#459", ""),
+				rule.Objects: seenAt("ax-llm/ax#459", ""), rule.Required: anthropicStrict,
+				rule.Closed: anthropicStrict, rule.Enum: anthropicStrict, rule.Format: anthropicStrict, rule.Bound: anthropicStrict,
+				rule.Ref: anthropicStrict, rule.Recursion: anthropicStrict, rule.Key: anthropicKey, rule.Limit: anthropicStrict,
+				rule.Request: anthropicGrammar, rule.Name: anthropicName, rule.Count: anthropicStrict,
 			},
 		},
 	}
@@ -253,21 +257,21 @@ var (
 	// bound of 1,024 characters for a description was dropped in 2025 (run-llama/llama_index#18784).
 	OpenAI = &Profile{
 		name: "openai", about: "OpenAI's chat completions and responses",
-		rules: Rules{
-			Root:             Keywords{Never: append([]string{"enum", "const", "not"}, combinators...)},
-			Nested:           Keywords{Never: []string{"allOf"}},
+		rules: rule.Set{
+			Root:             rule.Keywords{Never: append([]string{"enum", "const", "not"}, combinators...)},
+			Nested:           rule.Keywords{Never: []string{"allOf"}},
 			Booleans:         true,
 			ObjectProperties: true,
 			RootProperties:   true,
 			ArrayItems:       true,
 			PlainPattern:     true,
-			Tool:             ToolRules{Name: plainName, MaxTools: 128, FewTools: 20},
-			Sources: map[Rule]Source{
-				RuleKeyword: openAIRoot, RuleRoot: openAIRoot,
-				RuleForm:       seenAt("cbdb-project/cbdb-online-main-server#879", "2026-03"),
-				RuleProperties: openAIObjects, RuleObjects: asConservative(openAIObjects), RulePattern: openAIPattern,
-				RuleItems: openAIArrays, RuleRef: references,
-				RuleName: openAIFunction, RuleCount: openAICount,
+			Tool:             rule.Tool{Name: plainName, MaxTools: 128, FewTools: 20},
+			Sources: map[rule.Rule]rule.Source{
+				rule.Keyword: openAIRoot, rule.Root: openAIRoot,
+				rule.Form:       seenAt("cbdb-project/cbdb-online-main-server#879", "2026-03"),
+				rule.Properties: openAIObjects, rule.Objects: asConservative(openAIObjects), rule.Pattern: openAIPattern,
+				rule.Items: openAIArrays, rule.Ref: references,
+				rule.Name: openAIFunction, rule.Count: openAICount,
 			},
 		},
 	}
@@ -275,9 +279,9 @@ var (
 	// OpenAIStrict is chat completions and responses with strict: true.
 	OpenAIStrict = &Profile{
 		name: "openai-strict", about: "OpenAI's chat completions and responses with strict functions",
-		rules: Rules{
-			Root: Keywords{Only: strictRoot},
-			Nested: Keywords{Only: []string{
+		rules: rule.Set{
+			Root: rule.Keywords{Only: strictRoot},
+			Nested: rule.Keywords{Only: []string{
 				"type", "title", "description", "enum", "const", "items", "minItems", "maxItems", "properties", "required",
 				"additionalProperties", "anyOf", "$ref", "format", "pattern",
 				"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
@@ -293,16 +297,16 @@ var (
 			PlainPattern:     true,
 			RefDefs:          true,
 			RefAlone:         true,
-			Limits: ProviderLimits{
+			Limits: rule.Limits{
 				Depth: 10, Properties: 5_000, EnumValues: 1_000, EnumText: 15_000, EnumMany: 250, Text: 120_000,
 			},
-			Tool: ToolRules{Name: plainName, MaxTools: 128, FewTools: 20},
-			Sources: map[Rule]Source{
-				RuleUnlisted: openAIStrict, RuleRoot: openAIStrict, RuleType: openAIStrict, RuleBoolean: openAIStrict,
-				RuleForm: openAIStrict, RuleProperties: openAIObjects, RuleObjects: asConservative(openAIObjects),
-				RuleItems: openAIArrays, RuleRequired: openAIStrict,
-				RuleClosed: openAIStrict, RuleFormat: openAIStrict, RulePattern: openAIStrict, RuleRef: openAIStrict,
-				RuleLimit: openAIStrict, RuleName: openAIFunction, RuleCount: openAICount,
+			Tool: rule.Tool{Name: plainName, MaxTools: 128, FewTools: 20},
+			Sources: map[rule.Rule]rule.Source{
+				rule.Unlisted: openAIStrict, rule.Root: openAIStrict, rule.Type: openAIStrict, rule.Boolean: openAIStrict,
+				rule.Form: openAIStrict, rule.Properties: openAIObjects, rule.Objects: asConservative(openAIObjects),
+				rule.Items: openAIArrays, rule.Required: openAIStrict,
+				rule.Closed: openAIStrict, rule.Format: openAIStrict, rule.Pattern: openAIStrict, rule.Ref: openAIStrict,
+				rule.Limit: openAIStrict, rule.Name: openAIFunction, rule.Count: openAICount,
 			},
 		},
 	}
@@ -314,9 +318,9 @@ var (
 	// characters, but the API allows 64.
 	Gemini = &Profile{
 		name: "gemini", about: "Gemini's parameters, an OpenAPI 3.0 subset",
-		rules: Rules{
-			Root:             Keywords{Only: geminiKeywords},
-			Nested:           Keywords{Only: geminiKeywords},
+		rules: rule.Set{
+			Root:             rule.Keywords{Only: geminiKeywords},
+			Nested:           rule.Keywords{Only: geminiKeywords},
 			Types:            withoutNull,
 			TypeAlways:       true,
 			TypeSingle:       true,
@@ -328,13 +332,13 @@ var (
 			EnumFilled:       true,
 			Formats:          []string{"enum", "date-time", "float", "double", "int32", "int64"},
 			Key:              safeKey,
-			Tool:             ToolRules{Name: geminiName, MaxTools: 512, FewTools: 20},
-			Sources: map[Rule]Source{
-				RuleUnlisted: geminiUnknown, RuleKeyword: geminiTyped, RuleRoot: geminiFunction, RuleType: geminiTypes,
-				RuleBoolean: geminiSchema, RuleForm: geminiSchema, RuleItems: geminiArrays, RuleRequired: geminiRequired,
-				RuleEnum: geminiEnum, RuleFormat: asConservative(seenAt("google-gemini/gemini-cli#3178", "2025")),
-				RuleKey:  geminiFunction,
-				RuleName: geminiNames, RuleCount: geminiCount,
+			Tool:             rule.Tool{Name: geminiName, MaxTools: 512, FewTools: 20},
+			Sources: map[rule.Rule]rule.Source{
+				rule.Unlisted: geminiUnknown, rule.Keyword: geminiTyped, rule.Root: geminiFunction, rule.Type: geminiTypes,
+				rule.Boolean: geminiSchema, rule.Form: geminiSchema, rule.Items: geminiArrays, rule.Required: geminiRequired,
+				rule.Enum: geminiEnum, rule.Format: asConservative(seenAt("google-gemini/gemini-cli#3178", "2025")),
+				rule.Key:  geminiFunction,
+				rule.Name: geminiNames, rule.Count: geminiCount,
 			},
 		},
 	}
@@ -343,9 +347,9 @@ var (
 	// properties, to a limited depth.
 	GeminiJSONSchema = &Profile{
 		name: "gemini-jsonschema", about: "Gemini's parametersJsonSchema",
-		rules: Rules{
-			Root:             Keywords{Only: geminiJSONKeywords},
-			Nested:           Keywords{Only: geminiJSONKeywords},
+		rules: rule.Set{
+			Root:             rule.Keywords{Only: geminiJSONKeywords},
+			Nested:           rule.Keywords{Only: geminiJSONKeywords},
 			TypeAlways:       true,
 			ArrayItems:       true,
 			RequiredDeclared: true,
@@ -355,13 +359,13 @@ var (
 			RefDefs:          true,
 			NoRecursion:      true,
 			Key:              safeKey,
-			Tool:             ToolRules{Name: geminiName, MaxTools: 512, FewTools: 20},
-			Sources: map[Rule]Source{
-				RuleUnlisted: asConservative(geminiJSON), RuleRoot: geminiFunction,
-				RuleType:    asConservative(seenAt("google-gemini/gemini-cli#4400", "2025")),
-				RuleBoolean: geminiJSON, RuleForm: geminiJSON, RuleItems: geminiArrays, RuleRequired: geminiRequired,
-				RuleEnum: geminiJSON, RuleRef: geminiJSON, RuleRecursion: geminiJSON, RuleKey: geminiFunction,
-				RuleName: geminiNames, RuleCount: geminiCount,
+			Tool:             rule.Tool{Name: geminiName, MaxTools: 512, FewTools: 20},
+			Sources: map[rule.Rule]rule.Source{
+				rule.Unlisted: asConservative(geminiJSON), rule.Root: geminiFunction,
+				rule.Type:    asConservative(seenAt("google-gemini/gemini-cli#4400", "2025")),
+				rule.Boolean: geminiJSON, rule.Form: geminiJSON, rule.Items: geminiArrays, rule.Required: geminiRequired,
+				rule.Enum: geminiJSON, rule.Ref: geminiJSON, rule.Recursion: geminiJSON, rule.Key: geminiFunction,
+				rule.Name: geminiNames, rule.Count: geminiCount,
 			},
 		},
 	}
@@ -373,17 +377,17 @@ var (
 	// also refuses lists of types, because a relay on Bedrock was seen to refuse them.
 	Bedrock = &Profile{
 		name: "bedrock", about: "Amazon Bedrock's Converse API",
-		rules: Rules{
-			Root:       Keywords{Never: combinators},
+		rules: rule.Set{
+			Root:       rule.Keywords{Never: combinators},
 			TypeSingle: true,
 			Booleans:   true,
 			RootKey:    claudeKey,
-			Tool:       ToolRules{Name: plainName, MinDescription: 1},
-			Sources: map[Rule]Source{
-				RuleKeyword: anthropicRoot, RuleRoot: bedrockSchema, RuleType: bedrockRelay, RuleForm: anthropicForm,
-				RuleRef:  references,
-				RuleKey:  seenAt("aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#709", ""),
-				RuleName: bedrockTool, RuleDescription: bedrockTool,
+			Tool:       rule.Tool{Name: plainName, MinDescription: 1},
+			Sources: map[rule.Rule]rule.Source{
+				rule.Keyword: anthropicRoot, rule.Root: bedrockSchema, rule.Type: bedrockRelay, rule.Form: anthropicForm,
+				rule.Ref:  references,
+				rule.Key:  seenAt("aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws#709", ""),
+				rule.Name: bedrockTool, rule.Description: bedrockTool,
 			},
 		},
 	}
@@ -398,9 +402,9 @@ var (
 	// BedrockNova is the Converse API with Amazon's Nova models.
 	BedrockNova = &Profile{
 		name: "bedrock-nova", about: "Amazon's Nova models on Bedrock",
-		rules: Rules{
-			Root:             Keywords{Only: []string{"type", "properties", "required"}},
-			Nested:           Keywords{Only: []string{"type", "description", "enum", "items", "properties", "required"}},
+		rules: rule.Set{
+			Root:             rule.Keywords{Only: []string{"type", "properties", "required"}},
+			Nested:           rule.Keywords{Only: []string{"type", "description", "enum", "items", "properties", "required"}},
 			RootListed:       true,
 			RootProperties:   true,
 			Types:            withoutNull,
@@ -409,35 +413,35 @@ var (
 			ObjectProperties: true,
 			ArrayItems:       true,
 			RequiredDeclared: true,
-			Tool:             ToolRules{Name: plainName, MinDescription: 1, MaxDescription: 10_000},
-			Sources: map[Rule]Source{
-				RuleKeyword: novaTool, RuleUnlisted: asConservative(novaTool), RuleRoot: bedrockSchema,
-				RuleType:    asConservative(novaTool),
-				RuleBoolean: asConservative(novaTool), RuleForm: asConservative(novaTool), RuleProperties: novaTool,
-				RuleObjects: asConservative(novaTool),
-				RuleItems:   asConservative(novaTool), RuleRequired: asConservative(novaTool),
-				RuleName: bedrockTool, RuleDescription: novaText,
+			Tool:             rule.Tool{Name: plainName, MinDescription: 1, MaxDescription: 10_000},
+			Sources: map[rule.Rule]rule.Source{
+				rule.Keyword: novaTool, rule.Unlisted: asConservative(novaTool), rule.Root: bedrockSchema,
+				rule.Type:    asConservative(novaTool),
+				rule.Boolean: asConservative(novaTool), rule.Form: asConservative(novaTool), rule.Properties: novaTool,
+				rule.Objects: asConservative(novaTool),
+				rule.Items:   asConservative(novaTool), rule.Required: asConservative(novaTool),
+				rule.Name: bedrockTool, rule.Description: novaText,
 			},
 		},
 	}
 )
 
 // bedrockStrictRules returns the rules for a tool of the Converse API, with Bedrock's sources.
-func bedrockStrictRules(r Rules) Rules {
+func bedrockStrictRules(r rule.Set) rule.Set {
 	r.Tool = Bedrock.rules.Tool
-	sources := map[Rule]Source{}
-	for rule, source := range r.Sources {
+	sources := map[rule.Rule]rule.Source{}
+	for broken, source := range r.Sources {
 		switch {
-		case rule == RuleCount:
+		case broken == rule.Count:
 		case source == anthropicStrict:
-			sources[rule] = bedrockStrict
+			sources[broken] = bedrockStrict
 		default:
-			sources[rule] = asConservative(source)
+			sources[broken] = asConservative(source)
 		}
 	}
-	sources[RuleClosed], sources[RuleUnlisted] = bedrockClosed, bedrockKeyword
-	sources[RuleLimit] = asConservative(anthropicStrict)
-	sources[RuleName], sources[RuleDescription] = bedrockTool, bedrockTool
+	sources[rule.Closed], sources[rule.Unlisted] = bedrockClosed, bedrockKeyword
+	sources[rule.Limit] = asConservative(anthropicStrict)
+	sources[rule.Name], sources[rule.Description] = bedrockTool, bedrockTool
 	r.Sources = sources
 	return r
 }
@@ -447,16 +451,16 @@ var (
 	// Mistral is Mistral's chat completions. It requires JSON Schema and converts it into a grammar.
 	Mistral = &Profile{
 		name: "mistral", about: "Mistral's chat completions",
-		rules: Rules{
-			Root:     Keywords{Never: []string{"$schema", "$id"}},
-			Nested:   Keywords{Never: []string{"$schema", "$id"}},
+		rules: rule.Set{
+			Root:     rule.Keywords{Never: []string{"$schema", "$id"}},
+			Nested:   rule.Keywords{Never: []string{"$schema", "$id"}},
 			Booleans: true,
-			Tool:     ToolRules{Name: plainName},
-			Sources: map[Rule]Source{
-				RuleKeyword: asConservative(seenAt("BerriAI/litellm#13389", "2025-08")),
-				RuleRoot:    asConservative(seenAt("UKGovernmentBEIS/inspect_ai#1562", "2025")),
-				RuleForm:    seenAt("dust-tt/dust#23126", "2026-03"), RuleRef: references,
-				RuleName: asConservative(seenAt("Kochava-Studios/witsy#164", "2025")),
+			Tool:     rule.Tool{Name: plainName},
+			Sources: map[rule.Rule]rule.Source{
+				rule.Keyword: asConservative(seenAt("BerriAI/litellm#13389", "2025-08")),
+				rule.Root:    asConservative(seenAt("UKGovernmentBEIS/inspect_ai#1562", "2025")),
+				rule.Form:    seenAt("dust-tt/dust#23126", "2026-03"), rule.Ref: references,
+				rule.Name: asConservative(seenAt("Kochava-Studios/witsy#164", "2025")),
 			},
 		},
 	}
@@ -466,10 +470,10 @@ var (
 	// It was seen to be stricter with $ref.
 	Moonshot = &Profile{
 		name: "moonshot", about: "Moonshot's Kimi models",
-		rules: Rules{
-			Root: Keywords{Only: append([]string{"$schema", "$id", "$defs"}, moonshotKeywords...),
+		rules: rule.Set{
+			Root: rule.Keywords{Only: append([]string{"$schema", "$id", "$defs"}, moonshotKeywords...),
 				Never: combinators},
-			Nested: Keywords{Only: append([]string{"anyOf"}, moonshotKeywords...),
+			Nested: rule.Keywords{Only: append([]string{"anyOf"}, moonshotKeywords...),
 				Never: []string{"$ref", "oneOf", "allOf"}},
 			TypeAlways:       true,
 			TypeSingle:       true,
@@ -477,14 +481,14 @@ var (
 			TypedKeywords:    true,
 			RequiredDeclared: true,
 			NotKeys:          []string{"$defs", "$ref", "anyOf", "required", "additionalProperties"},
-			Limits:           ProviderLimits{Depth: 30, Properties: 3_000, EnumValues: 1_000, Branches: 500, Bytes: 120_000},
-			Tool:             ToolRules{Name: safeName, MaxTools: 128},
-			Sources: map[Rule]Source{
-				RuleUnlisted: asConservative(moonshotSchema), RuleKeyword: moonshotSchema, RuleRoot: moonshotSchema,
-				RuleType:    moonshotSchema,
-				RuleBoolean: moonshotSchema,
-				RuleForm:    moonshotSchema, RuleRequired: moonshotSchema, RuleEnum: moonshotSchema, RuleKey: moonshotSchema,
-				RuleLimit: moonshotLimits, RuleName: moonshotName, RuleCount: moonshotTools,
+			Limits:           rule.Limits{Depth: 30, Properties: 3_000, EnumValues: 1_000, Branches: 500, Bytes: 120_000},
+			Tool:             rule.Tool{Name: safeName, MaxTools: 128},
+			Sources: map[rule.Rule]rule.Source{
+				rule.Unlisted: asConservative(moonshotSchema), rule.Keyword: moonshotSchema, rule.Root: moonshotSchema,
+				rule.Type:    moonshotSchema,
+				rule.Boolean: moonshotSchema,
+				rule.Form:    moonshotSchema, rule.Required: moonshotSchema, rule.Enum: moonshotSchema, rule.Key: moonshotSchema,
+				rule.Limit: moonshotLimits, rule.Name: moonshotName, rule.Count: moonshotTools,
 			},
 		},
 	}
@@ -493,24 +497,24 @@ var (
 	// on unchanged, but no rule here expresses that.
 	Ollama = &Profile{
 		name: "ollama", about: "Ollama, which drops what it has no field for",
-		rules: Rules{
-			Root:    Keywords{Only: []string{"type", "$defs", "items", "properties", "required"}},
-			Nested:  Keywords{Only: []string{"type", "description", "enum", "items", "properties", "required", "anyOf"}},
+		rules: rule.Set{
+			Root:    rule.Keywords{Only: []string{"type", "$defs", "items", "properties", "required"}},
+			Nested:  rule.Keywords{Only: []string{"type", "description", "enum", "items", "properties", "required", "anyOf"}},
 			Ignores: true,
-			Sources: map[Rule]Source{RuleUnlisted: ollamaTypes, RuleRoot: ollamaTypes, RuleForm: asConservative(ollamaTypes),
-				RuleBoolean: ollamaTypes},
+			Sources: map[rule.Rule]rule.Source{rule.Unlisted: ollamaTypes, rule.Root: ollamaTypes,
+				rule.Form: asConservative(ollamaTypes), rule.Boolean: ollamaTypes},
 		},
 	}
 
 	// DeepSeek is DeepSeek's chat completions. Its validator reads patterns as the Rust crate regex does.
 	DeepSeek = &Profile{
 		name: "deepseek", about: "DeepSeek's chat completions",
-		rules: Rules{
+		rules: rule.Set{
 			Booleans: true, PlainPattern: true, RustPattern: true,
-			Tool: ToolRules{Name: plainName},
-			Sources: map[Rule]Source{
-				RuleRoot: deepSeekRoot, RuleForm: deepSeekForm, RulePattern: deepSeekPattern, RuleRef: references,
-				RuleName: deepSeekName,
+			Tool: rule.Tool{Name: plainName},
+			Sources: map[rule.Rule]rule.Source{
+				rule.Root: deepSeekRoot, rule.Form: deepSeekForm, rule.Pattern: deepSeekPattern, rule.Ref: references,
+				rule.Name: deepSeekName,
 			},
 		},
 	}
@@ -518,14 +522,14 @@ var (
 	// XAI is xAI's API. Its documentation lists the keywords that it does not support in schemas for answers.
 	XAI = &Profile{
 		name: "xai", about: "xAI's Grok models",
-		rules: Rules{
-			Root: Keywords{Never: xaiNever}, Nested: Keywords{Never: xaiNever},
+		rules: rule.Set{
+			Root: rule.Keywords{Never: xaiNever}, Nested: rule.Keywords{Never: xaiNever},
 			Booleans: true,
-			Tool:     ToolRules{Name: plainName, MaxTools: 200},
-			Sources: map[Rule]Source{
-				RuleKeyword: xaiOutputs, RuleRoot: xaiOutputs, RuleForm: draft2020, RuleRef: references,
-				RuleName:  asConservative(openAIFunction),
-				RuleCount: xaiCount,
+			Tool:     rule.Tool{Name: plainName, MaxTools: 200},
+			Sources: map[rule.Rule]rule.Source{
+				rule.Keyword: xaiOutputs, rule.Root: xaiOutputs, rule.Form: draft2020, rule.Ref: references,
+				rule.Name:  asConservative(openAIFunction),
+				rule.Count: xaiCount,
 			},
 		},
 	}
@@ -533,12 +537,12 @@ var (
 	// Groq is GroqCloud's chat completions.
 	Groq = &Profile{
 		name: "groq", about: "GroqCloud's chat completions",
-		rules: Rules{
+		rules: rule.Set{
 			RootProperties: true, Booleans: true, RequiredBeside: true,
-			Tool: ToolRules{Name: plainName},
-			Sources: map[Rule]Source{
-				RuleRoot: groqType, RuleProperties: groqProperties, RuleRequired: groqRequired, RuleForm: draft2020,
-				RuleRef: references, RuleName: asConservative(openAIFunction),
+			Tool: rule.Tool{Name: plainName},
+			Sources: map[rule.Rule]rule.Source{
+				rule.Root: groqType, rule.Properties: groqProperties, rule.Required: groqRequired, rule.Form: draft2020,
+				rule.Ref: references, rule.Name: asConservative(openAIFunction),
 			},
 		},
 	}
@@ -546,19 +550,19 @@ var (
 	// CerebrasStrict is Cerebras' inference API, which requires that every object is closed.
 	CerebrasStrict = &Profile{
 		name: "cerebras-strict", about: "Cerebras' inference API, whose tools are strict",
-		rules: Rules{
-			Root:           Keywords{Never: append([]string{"minItems", "maxItems"}, combinators...)},
-			Nested:         Keywords{Never: []string{"minItems", "maxItems", "allOf", "oneOf"}},
+		rules: rule.Set{
+			Root:           rule.Keywords{Never: append([]string{"minItems", "maxItems"}, combinators...)},
+			Nested:         rule.Keywords{Never: []string{"minItems", "maxItems", "allOf", "oneOf"}},
 			RootProperties: true, TypeAlways: true, ObjectProperties: true, ArrayItems: true,
 			RequiredDeclared: true, Closed: true,
-			Tool: ToolRules{Name: plainName},
-			Sources: map[Rule]Source{
-				RuleKeyword: cerebrasFields, RuleRoot: cerebrasClosed, RuleType: asConservative(cerebrasClosed),
-				RuleBoolean: asConservative(cerebrasClosed),
-				RuleForm:    draft2020, RuleProperties: asConservative(cerebrasClosed), RuleObjects: asConservative(cerebrasClosed),
-				RuleItems: cerebrasFields, RuleRequired: asConservative(cerebrasClosed), RuleClosed: cerebrasClosed,
-				RuleRef:  references,
-				RuleName: asConservative(openAIFunction),
+			Tool: rule.Tool{Name: plainName},
+			Sources: map[rule.Rule]rule.Source{
+				rule.Keyword: cerebrasFields, rule.Root: cerebrasClosed, rule.Type: asConservative(cerebrasClosed),
+				rule.Boolean: asConservative(cerebrasClosed), rule.Form: draft2020,
+				rule.Properties: asConservative(cerebrasClosed), rule.Objects: asConservative(cerebrasClosed),
+				rule.Items: cerebrasFields, rule.Required: asConservative(cerebrasClosed), rule.Closed: cerebrasClosed,
+				rule.Ref:  references,
+				rule.Name: asConservative(openAIFunction),
 			},
 		},
 	}
@@ -568,12 +572,12 @@ var (
 	// 100,026 bytes were refused.
 	LlamaCpp = &Profile{
 		name: "llamacpp", about: "llama.cpp's server, and LM Studio on it",
-		rules: Rules{
+		rules: rule.Set{
 			Booleans: true, PlainPattern: true, AnchoredPattern: true,
-			Limits: ProviderLimits{Repeats: 1_999, Items: 1_997, Request: 97_000},
-			Sources: map[Rule]Source{
-				RuleRoot: draft2020, RuleForm: draft2020, RulePattern: llamaPattern, RuleLimit: llamaRepeats, RuleRef: references,
-				RuleRequest: llamaGrammar,
+			Limits: rule.Limits{Repeats: 1_999, Items: 1_997, Request: 97_000},
+			Sources: map[rule.Rule]rule.Source{
+				rule.Root: draft2020, rule.Form: draft2020, rule.Pattern: llamaPattern, rule.Limit: llamaRepeats,
+				rule.Ref: references, rule.Request: llamaGrammar,
 			},
 		},
 	}

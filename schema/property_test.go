@@ -18,6 +18,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 // The properties of Adapt, over the corpus and over generated schemas, for every profile with rules:
@@ -247,7 +248,7 @@ func examineWayBack(a *schema.Adapted, adapted, original *oracle, seed uint64, c
 // examineWayForth makes instances of the original and checks them against the adapted schema, if no change narrows it.
 func examineWayForth(a *schema.Adapted, adapted *oracle, s subject, p *schema.Profile, seed uint64, c *tally) *fault {
 	if p.Rules().RequiredAll || slices.ContainsFunc(a.Changes, func(c schema.Change) bool {
-		return c.Narrowed != "" || c.Rule == schema.RuleKey || c.Rule == schema.RuleClosed
+		return c.Narrowed != "" || c.Rule == rule.Key || c.Rule == rule.Closed
 	}) {
 		return nil
 	}

@@ -82,36 +82,18 @@ func isEqual(n *node, o *node) bool {
 
 // isWithin reports whether a count is within the bounds of two keywords.
 func isWithin(s *node, count int, minKeyword, maxKeyword string) bool {
-	if bound := s.Get(minKeyword); bound != nil && float64(count) < numberOf(bound) {
+	if bound := s.Get(minKeyword); bound != nil && float64(count) < bound.Number() {
 		return false
 	}
 	bound := s.Get(maxKeyword)
-	return bound == nil || float64(count) <= numberOf(bound)
+	return bound == nil || float64(count) <= bound.Number()
 }
 
 func numberMatches(v, s *node) bool {
-	for i := range s.Fields {
-		bound := s.Fields[i].Value
-		switch s.Fields[i].Name {
-		case "minimum":
-			if isLess(v, bound) {
-				return false
-			}
-		case "maximum":
-			if isLess(bound, v) {
-				return false
-			}
-		case "exclusiveMinimum":
-			if !isLess(bound, v) {
-				return false
-			}
-		case "exclusiveMaximum":
-			if !isLess(v, bound) {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.Fields, func(f field) bool {
+		return f.Name == "minimum" && isLess(v, f.Value) || f.Name == "maximum" && isLess(f.Value, v) ||
+			f.Name == "exclusiveMinimum" && !isLess(f.Value, v) || f.Name == "exclusiveMaximum" && !isLess(v, f.Value)
+	})
 }
 
 // decidingKeywords lists the keywords that matches checks.

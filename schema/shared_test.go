@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 // rootStyle returns a schema in the default style of zod-to-json-schema: a repeated schema is a reference to its first
@@ -139,7 +140,7 @@ func TestSchemasThatGrowAreCut(t *testing.T) {
 		t.Fatalf("without $ref %d bytes became %d, %v", len(raw), len(cut.Schema), err)
 	}
 	found := schema.CheckGrowth(raw, json.RawMessage(`"`+strings.Repeat("x", 29_963*4)+`"`))
-	if len(found) != 1 || found[0].Rule != schema.RuleSize || !strings.HasSuffix(found[0].Message, " to 29963 tokens for models") {
+	if len(found) != 1 || found[0].Rule != rule.Size || !strings.HasSuffix(found[0].Message, " to 29963 tokens for models") {
 		t.Errorf("%+v", found)
 	}
 }

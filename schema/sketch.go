@@ -29,7 +29,7 @@ var markedName = text.Pattern(nameBegins + "([^" + nameBegins + nameEnds + "]*)"
 // sketchName returns a property's name in a sketch. Under free keys it is the original name, because Restore does not
 // rename free keys.
 func (a *adapter) sketchName(name string) string {
-	if a.freeKeys || a.rules.Key.accepts(name) && a.keyGrammar(true).accepts(name) && !a.isNotKey(name) {
+	if a.freeKeys || a.rules.Key.Accepts(name) && a.keyGrammar(true).Accepts(name) && !a.isNotKey(name) {
 		return briefName(name)
 	}
 	return nameBegins + name + nameEnds
@@ -54,7 +54,7 @@ func (a *adapter) resolveNames(d *builder, text string) string {
 	return replaceNames(text, func(name string) string {
 		if newName := d.names[name]; newName != "" {
 			return newName
-		} else if a.keyGrammar(d.root).accepts(name) || a.rules.Key.accepts(name) {
+		} else if a.keyGrammar(d.root).Accepts(name) || a.rules.Key.Accepts(name) {
 			return briefName(name)
 		}
 		if clean := sanitised(name, a.rules.Key); a.rules.Key.Max > 0 && clean != "" {
@@ -120,15 +120,7 @@ func (a *adapter) sketchCondition(d *builder, w string) string {
 	return text.Clip(strings.Join(parts, ", "), maxSketch)
 }
 
-// plainValue returns a value for prose: a string without quotes.
-func plainValue(v *node) string { return signature.Plain(v) }
-
-// sketchValue returns a JSON value, clipped.
-func sketchValue(v *node) string { return signature.Value(v) }
-
-func sketchValues(all []*node) string {
-	return signature.Values(all, ", ", signature.Note)
-}
+func sketchValues(all []*node) string { return signature.Values(all, ", ", signature.Note) }
 
 // keywordNote returns the text that replaces a keyword in a description, or "" if there is none.
 func (a *adapter) keywordNote(f field) string {
@@ -137,20 +129,20 @@ func (a *adapter) keywordNote(f field) string {
 	}
 	switch f.Name {
 	case "format":
-		return "format " + plainValue(f.Value)
+		return "format " + signature.Plain(f.Value)
 	case "contentEncoding":
-		return "encoded as " + plainValue(f.Value)
+		return "encoded as " + signature.Plain(f.Value)
 	case "contentMediaType":
-		return "media type " + plainValue(f.Value)
+		return "media type " + signature.Plain(f.Value)
 	case "default":
-		if v := string(f.Value.AppendUpTo(nil, maxSketch)); !isNull(f.Value) && v == sketchValue(f.Value) {
+		if v := string(f.Value.AppendUpTo(nil, maxSketch)); !isNull(f.Value) && v == signature.Value(f.Value) {
 			return "default " + v
 		}
 	case "example":
-		return "for example " + sketchValue(f.Value)
+		return "for example " + signature.Value(f.Value)
 	case "examples":
 		if len(f.Value.Elems) > 0 {
-			return "for example " + sketchValue(f.Value.Elems[0])
+			return "for example " + signature.Value(f.Value.Elems[0])
 		}
 	case "enum":
 		return "one of " + sketchValues(f.Value.Elems)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 // goNames maps profiles to their names in Go.
@@ -38,7 +39,7 @@ func profilesTable(t *testing.T) string {
 }
 
 // acceptedText describes whether a keyword is accepted below the root.
-func acceptedText(r schema.Rules, keyword string) string {
+func acceptedText(r rule.Set, keyword string) string {
 	switch {
 	case !r.Nested.Takes(keyword), r.Closed && keyword == "additionalProperties":
 		return "no"
@@ -62,10 +63,10 @@ func TestSourcesAreExplained(t *testing.T) {
 			continue
 		}
 		rules := p.Rules()
-		for _, rule := range schema.AllRules() {
-			source, accepted := rules.Sources[rule], rules.Accepts(rule)
-			if (source.At != "") != (accepted != "") && rule != schema.RuleJSON {
-				t.Errorf("%s: rule %s says %q, and its source is %q", p.Name(), rule, accepted, source.At)
+		for _, r := range rule.All() {
+			source, accepted := rules.Sources[r], rules.Accepts(r)
+			if (source.At != "") != (accepted != "") && r != rule.JSON {
+				t.Errorf("%s: rule %s says %q, and its source is %q", p.Name(), r, accepted, source.At)
 			}
 		}
 	}
@@ -73,17 +74,17 @@ func TestSourcesAreExplained(t *testing.T) {
 
 // Every field of the rules changes the text of some rule, and every rule has a text.
 func TestRulesAreExplained(t *testing.T) {
-	said := func(r schema.Rules) (all string) {
-		for _, rule := range schema.AllRules() {
-			if all += r.Accepts(rule) + "\n"; rule.About() == "" {
-				t.Errorf("%s says nothing", rule)
+	said := func(set rule.Set) (all string) {
+		for _, r := range rule.All() {
+			if all += set.Accepts(r) + "\n"; r.About() == "" {
+				t.Errorf("%s says nothing", r)
 			}
 		}
 		return all
 	}
-	nothing := said(schema.Rules{})
-	var try func(r *schema.Rules, v reflect.Value, name string)
-	try = func(r *schema.Rules, v reflect.Value, name string) {
+	nothing := said(rule.Set{})
+	var try func(r *rule.Set, v reflect.Value, name string)
+	try = func(r *rule.Set, v reflect.Value, name string) {
 		if v.Kind() == reflect.Struct {
 			for i := range v.NumField() {
 				try(r, v.Field(i), name+"."+v.Type().Field(i).Name)
@@ -110,6 +111,6 @@ func TestRulesAreExplained(t *testing.T) {
 			t.Errorf("Rules%s is not explained", name)
 		}
 	}
-	var r schema.Rules
+	var r rule.Set
 	try(&r, reflect.ValueOf(&r).Elem(), "")
 }

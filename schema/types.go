@@ -138,7 +138,7 @@ func (t typeSet) String() string {
 
 // isWhole reports whether v is a number such as 1.0, which is also an integer.
 func isWhole(v *node, t typeSet) bool {
-	return v.Kind == '0' && t.has(typeInteger) && numberOf(v) == float64(int64(numberOf(v)))
+	return v.Kind == '0' && t.has(typeInteger) && v.Number() == float64(int64(v.Number()))
 }
 
 // appliesToOther reports whether a keyword does not apply to values of the type.

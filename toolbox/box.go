@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 // BoxOptions configure how a [Box] shows tools to models. nil and the zero value are valid.
@@ -89,7 +90,7 @@ func (b *Box) Descriptors() []Descriptor {
 // example, there are too many tools, or a total over all tools is too large. If tools have profiles of their own, the
 // strictest profile applies to all, because one request contains all tools. nil means that there are no findings. If
 // there are findings, show the model fewer tools: only the Descriptors that it needs, or a box over fewer sources.
-func (b *Box) Findings() []schema.Finding {
+func (b *Box) Findings() []rule.Finding {
 	var fit []json.RawMessage
 	strictest := b.profileOf(&Descriptor{})
 	for _, d := range b.Descriptors() {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/rule"
 	"github.com/indusagi/indus/schema/validate"
 )
 
@@ -82,7 +83,7 @@ func (t *modelTool) describe() {
 		if t.key.server != "" {
 			text += " of " + t.key.server
 		}
-		changes = append(changes, schema.Change{Rule: schema.RuleDescription, Did: "gave it a description, for it has none"})
+		changes = append(changes, schema.Change{Rule: rule.Description, Did: "gave it a description, for it has none"})
 	}
 	description, more := t.adapted.Describe(text, t.key.profile)
 	t.description = description

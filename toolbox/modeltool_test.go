@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/rule"
 	"github.com/indusagi/indus/schema/validate"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -54,11 +55,11 @@ func TestBoxShowsWhatEveryProviderTakes(t *testing.T) {
 	if string(shown.Schema) != string(d.Schema) {
 		t.Error("the owner's schema has changed")
 	}
-	rules := map[schema.Rule]bool{}
+	rules := map[rule.Rule]bool{}
 	for _, c := range shown.Changes {
 		rules[c.Rule] = true
 	}
-	if !rules[schema.RuleKey] || !rules[schema.RuleDescription] {
+	if !rules[rule.Key] || !rules[rule.Description] {
 		t.Errorf("told of %v", shown.Changes)
 	}
 	plain := plainDescriptor("plain")
@@ -211,7 +212,7 @@ func TestBoxDescribesToolsForModels(t *testing.T) {
 		}
 		received := false
 		for _, c := range got.Changes {
-			received = received || c.Rule == schema.RuleDescription
+			received = received || c.Rule == rule.Description
 		}
 		if received != (tt.want != tt.description) {
 			t.Errorf("%s: told of %v", tt.name, got.Changes)
@@ -274,7 +275,7 @@ func TestBoxFindsThatThereAreTooManyTools(t *testing.T) {
 		t.Errorf("%d tools: %v", limit, found)
 	}
 	r.Add(textTool("one_more", ""))
-	if found := box.Findings(); len(found) != 1 || found[0].Rule != schema.RuleCount ||
+	if found := box.Findings(); len(found) != 1 || found[0].Rule != rule.Count ||
 		!strings.Contains(found[0].Message, fmt.Sprint(limit+1)) {
 		t.Errorf("%d tools: %v", limit+1, found)
 	}

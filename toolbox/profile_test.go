@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/rule"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -81,7 +82,7 @@ func TestFindingsGoByTheStrictestProfile(t *testing.T) {
 		t.Errorf("nobody minds, and %v", got)
 	}
 	tools[7].Profile = schema.OpenAI
-	if got := toolbox.NewBox(nil, source()).Findings(); len(got) != 1 || got[0].Rule != schema.RuleCount {
+	if got := toolbox.NewBox(nil, source()).Findings(); len(got) != 1 || got[0].Rule != rule.Count {
 		t.Errorf("one is shown to OpenAI, and %v", got)
 	}
 	tools[7].Excluded = "for a reason"
@@ -101,7 +102,7 @@ func TestFindingsCountOverAllTools(t *testing.T) {
 	one.Name, two.Name = "one", "two"
 	for n, tools := range [][]toolbox.Descriptor{{}, {one}, {one, two}} {
 		got := toolbox.NewBox(nil, newFleet(&toolbox.Snapshot{Tools: tools}, nil)).Findings()
-		if over := n == 2; over != (len(got) == 1 && got[0].Rule == schema.RuleLimit) || !over && got != nil {
+		if over := n == 2; over != (len(got) == 1 && got[0].Rule == rule.Limit) || !over && got != nil {
 			t.Errorf("of %d tools: %v", n, got)
 		}
 	}

@@ -48,8 +48,7 @@ func (d *Document) LookUp(ref string) *Node {
 	return from
 }
 
-// namesIn returns the names of the schemas in root. If two schemas have the same name, it takes the
-// first.
+// namesIn returns the names of the schemas in root. If two schemas have the same name, it takes the first.
 func namesIn(root *Node) map[string]*Node {
 	names := map[string]*Node{}
 	for n := range root.All() {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/internal/wire"
@@ -106,6 +107,33 @@ func (n *Node) Content() string {
 	}
 	s, _ := wire.Unquote(n.Text)
 	return s
+}
+
+// ValidText returns the characters of a string or the digits of a number, in UTF-8, and "" for any other value. Halves
+// of surrogate pairs become U+FFFD.
+func (n *Node) ValidText() string {
+	if n.Is("0") {
+		return string(n.Text)
+	}
+	return strings.ToValidUTF8(n.Unquoted(), "\uFFFD")
+}
+
+// Number returns a number as a float64, and 0 for any other value. A number that is too large becomes infinite.
+func (n *Node) Number() float64 {
+	f, _ := strconv.ParseFloat(string(n.Text), 64)
+	return f
+}
+
+// Characters returns the number of characters in the strings, names and numbers of a value.
+func (n *Node) Characters() int {
+	size := 0
+	for v := range n.All() {
+		size += utf8.RuneCountInString(v.ValidText())
+		for _, f := range v.Fields {
+			size += utf8.RuneCountInString(f.Name)
+		}
+	}
+	return size
 }
 
 // All returns the value and all values inside it. Each container comes before its contents.

@@ -1,6 +1,8 @@
 package jsontree
 
 import (
+	"bytes"
+	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
@@ -201,6 +203,13 @@ func endOfLiteral(text []byte, start int) int {
 
 // FewMembers is the number of members up to which a linear search is faster than a map.
 const FewMembers = 16
+
+// CompactSize returns the length of raw as compact JSON, or 0 if raw is not valid.
+func CompactSize(raw []byte) int {
+	var compact bytes.Buffer
+	_ = json.Compact(&compact, raw)
+	return compact.Len()
+}
 
 // WithoutRepeats puts the last value of a repeated key at the place of the first. It changes its argument.
 func WithoutRepeats(all []Field) []Field {

@@ -206,3 +206,7 @@ func WithoutLoneSurrogates(b []byte) []byte {
 		}
 	}
 }
+
+// HasLoneSurrogate reports whether valid JSON contains half of a surrogate pair without its other half. No text can
+// contain such a character, and some consumers refuse the whole request for one (RFC 8259, section 8.2).
+func HasLoneSurrogate(b []byte) bool { return len(b) > 0 && &WithoutLoneSurrogates(b)[0] != &b[0] }

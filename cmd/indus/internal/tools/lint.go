@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/rule"
 	"github.com/spf13/cobra"
 )
 
@@ -171,7 +172,7 @@ var lintFormats = []string{"text", "json", "markdown", "github"}
 
 // ruleOffers returns the completions of rules, with their descriptions.
 func ruleOffers() []string {
-	return show.Names(schema.AllRules(), func(r schema.Rule) string { return string(r) + "\t" + r.About() })
+	return show.Names(rule.All(), func(r rule.Rule) string { return string(r) + "\t" + r.About() })
 }
 
 // examiner returns an examiner for the named providers. It mounts for a single named provider, otherwise for universal.

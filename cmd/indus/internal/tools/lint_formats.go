@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 // reported yields the findings of each tool that belong in the output. A quarantine counts as one more finding.
@@ -26,7 +27,7 @@ func (r *lintReport) reported(namesProviders bool) iter.Seq2[*ToolReport, Findin
 				found = slices.Concat(t.Refused, found)
 			}
 			if t.Quarantined != "" {
-				found = append(found, Finding{indusProvider, schema.Finding{Rule: "quarantined", Message: t.Quarantined}})
+				found = append(found, Finding{indusProvider, rule.Finding{Rule: "quarantined", Message: t.Quarantined}})
 			}
 			for _, f := range found {
 				if !yield(t, f) {
@@ -70,25 +71,25 @@ func explainRule(s show.Streams, name string) error {
 	var p show.Page
 	if profile := schema.ProfileNamed(name); profile != nil {
 		p.Printf("%s: %s\n", name, profile.About())
-		for _, rule := range schema.AllRules() {
-			explainSource(&p, string(rule), profile, rule)
+		for _, r := range rule.All() {
+			explainSource(&p, string(r), profile, r)
 		}
 		return s.Print(&p)
 	}
-	rule, err := ruleNamed(name)
+	named, err := ruleNamed(name)
 	if err != nil {
 		return err
 	}
-	p.Printf("%s: %s\n", rule, rule.About())
+	p.Printf("%s: %s\n", named, named.About())
 	for _, profile := range schema.Profiles() {
-		explainSource(&p, profile.Name(), profile, rule)
+		explainSource(&p, profile.Name(), profile, named)
 	}
 	return s.Print(&p)
 }
 
 // explainSource prints the values that a provider accepts under a rule, with the source.
-func explainSource(p *show.Page, title string, profile *schema.Profile, rule schema.Rule) {
-	accepted, source := profile.Rules().Accepts(rule), profile.Rules().Sources[rule]
+func explainSource(p *show.Page, title string, profile *schema.Profile, r rule.Rule) {
+	accepted, source := profile.Rules().Accepts(r), profile.Rules().Sources[r]
 	if source.At == "" {
 		return
 	}
@@ -99,16 +100,16 @@ func explainSource(p *show.Page, title string, profile *schema.Profile, rule sch
 	p.Printf("    %s\n", sourceURL(source.At))
 }
 
-func ruleNamed(name string) (schema.Rule, error) {
-	known := show.Names(schema.AllRules(), func(r schema.Rule) string { return string(r) })
+func ruleNamed(name string) (rule.Rule, error) {
+	known := show.Names(rule.All(), func(r rule.Rule) string { return string(r) })
 	if slices.Contains(known, name) {
-		return schema.Rule(name), nil
+		return rule.Rule(name), nil
 	}
 	return "", command.Usagef("no rule %q%s", name,
 		cmp.Or(command.DidYouMean(name, known), ": there is "+strings.Join(known, ", ")))
 }
 
-func classText(c schema.Class, date string) string { return strings.TrimSpace(string(c) + " " + date) }
+func classText(c rule.Class, date string) string { return strings.TrimSpace(string(c) + " " + date) }
 
 // sourceURL returns the URL of a source.
 func sourceURL(source string) string {
@@ -120,16 +121,16 @@ func sourceURL(source string) string {
 
 // baselineRow is one finding in a baseline.
 type baselineRow struct {
-	Server   string      `json:"server"`
-	Tool     string      `json:"tool"`
-	Provider string      `json:"provider"`
-	Rule     schema.Rule `json:"rule"`
-	Path     string      `json:"path"`
+	Server   string    `json:"server"`
+	Tool     string    `json:"tool"`
+	Provider string    `json:"provider"`
+	Rule     rule.Rule `json:"rule"`
+	Path     string    `json:"path"`
 }
 
 // baseline holds the findings to leave out. A nil baseline leaves out nothing.
 type baseline struct {
-	ignored []schema.Rule
+	ignored []rule.Rule
 	known   map[baselineRow]bool // rows of the file; true if the finding still occurs
 	newRows []baselineRow        // findings that are not in the file
 }
@@ -138,11 +139,11 @@ type baseline struct {
 func newBaseline(rules []string, file string, read func(string) ([]byte, error)) (*baseline, error) {
 	b := &baseline{known: map[baselineRow]bool{}}
 	for _, name := range rules {
-		rule, err := ruleNamed(name)
+		named, err := ruleNamed(name)
 		if err != nil {
 			return nil, err
 		}
-		b.ignored = append(b.ignored, rule)
+		b.ignored = append(b.ignored, named)
 	}
 	if file == "" {
 		return b, nil
@@ -161,7 +162,7 @@ func newBaseline(rules []string, file string, read func(string) ([]byte, error))
 	return b, nil
 }
 
-func (b *baseline) ignores(r schema.Rule) bool { return b != nil && slices.Contains(b.ignored, r) }
+func (b *baseline) ignores(r rule.Rule) bool { return b != nil && slices.Contains(b.ignored, r) }
 
 // excludes reports whether a finding is left out, and records it.
 func (b *baseline) excludes(server, tool string, f Finding) bool {

@@ -10,6 +10,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/rule"
 	"github.com/indusagi/indus/schema/validate"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -38,7 +39,7 @@ type ToolReport struct {
 // Finding is a finding of one provider.
 type Finding struct {
 	Provider string `json:"provider"`
-	schema.Finding
+	rule.Finding
 }
 
 type faultReport struct {
@@ -79,7 +80,7 @@ func (f Finding) level() string {
 	switch {
 	case f.Ignored:
 		return levelNotice
-	case f.Class == schema.Conservative:
+	case f.Class == rule.Conservative:
 		return levelWarning
 	}
 	return levelError
@@ -97,7 +98,7 @@ func isOwnFinding(f Finding) bool {
 
 func losesMeaning(c schema.Change) bool { return c.Lost != "" || c.Narrowed != "" }
 
-func findingsOf(provider string, found ...schema.Finding) (out []Finding) {
+func findingsOf(provider string, found ...rule.Finding) (out []Finding) {
 	for _, f := range found {
 		out = append(out, Finding{provider, f})
 	}
@@ -166,7 +167,7 @@ func (x *Examiner) Tool(d toolbox.Descriptor, description string) ToolReport {
 	t := newToolReport(d.Name, d.Server, d.Tool, d.Excluded)
 	for _, p := range x.providers {
 		for _, f := range schema.Check(d.Schema, p) {
-			if f.Rule != schema.RuleSize { // a bound of indus, which quarantines the tool
+			if f.Rule != rule.Size { // a bound of indus, which quarantines the tool
 				t.Findings = append(t.Findings, Finding{p.Name(), f})
 			}
 		}
@@ -185,7 +186,7 @@ func (x *Examiner) Tool(d toolbox.Descriptor, description string) ToolReport {
 		if x.files != nil {
 			did = "gave it a name that every provider takes"
 		}
-		t.Changes = append(t.Changes, schema.Change{Rule: schema.RuleName, Did: did})
+		t.Changes = append(t.Changes, schema.Change{Rule: rule.Name, Did: did})
 	}
 	t.Changes = append(t.Changes, d.Changes...)
 	t.Refused = append(t.Refused, findingsOf(x.Profile.Name(), schema.Check(d.Parameters, x.Profile)...)...)
@@ -206,8 +207,8 @@ func checkClients(tool []byte) (found []Finding) {
 		if f.Legacy {
 			suffix = ": legacy clients refuse the whole list"
 		}
-		found = append(found, Finding{command.ClientProfile, schema.Finding{
-			Path: f.Path, Rule: schema.RuleForm, Message: f.Why + suffix, Class: schema.Documented,
+		found = append(found, Finding{command.ClientProfile, rule.Finding{
+			Path: f.Path, Rule: rule.Form, Message: f.Why + suffix, Class: rule.Documented,
 			Source: "https://github.com/modelcontextprotocol/typescript-sdk/blob/v1.x/src/types.ts",
 		}})
 	}
@@ -227,8 +228,8 @@ func checkIndus(d toolbox.Descriptor) []Finding {
 	found := findingsOf(indusProvider, schema.CheckHidden(d.Description, d.Schema)...)
 	found = append(found, findingsOf(indusProvider, schema.CheckGrowth(d.Schema, d.Parameters)...)...)
 	for _, message := range unchecked {
-		found = append(found, Finding{indusProvider, schema.Finding{
-			Rule: schema.RuleUnchecked, Message: message, Class: schema.Conservative,
+		found = append(found, Finding{indusProvider, rule.Finding{
+			Rule: rule.Unchecked, Message: message, Class: rule.Conservative,
 			Source: "https://pkg.go.dev/github.com/indusagi/indus/schema/validate",
 		}})
 	}

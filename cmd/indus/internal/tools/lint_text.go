@@ -9,6 +9,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 const (
@@ -110,8 +111,8 @@ func providerRemarks(t *ToolReport, several, all bool) (r remarks) {
 }
 
 // placeText returns the place of a finding in a tool. It is "" if the rule implies the place.
-func placeText(path string, rule schema.Rule) string {
-	if path == "" && rule != schema.RuleName && rule != schema.RuleDescription {
+func placeText(path string, broken rule.Rule) string {
+	if path == "" && broken != rule.Name && broken != rule.Description {
 		return "root"
 	}
 	return path
@@ -127,15 +128,15 @@ type objection struct {
 func objections(all []Finding) (out []*objection) {
 	type key struct {
 		place string
-		rule  schema.Rule
+		rule  rule.Rule
 		fault string
 	}
 	known := map[key]*objection{}
 	for _, f := range all {
 		fault, accepted, _ := strings.Cut(f.Message, "; ")
 		at := key{placeText(f.Path, f.Rule), f.Rule, fault}
-		if at.rule == schema.RuleUnlisted { // some providers refuse a keyword, and others drop it or do not list it
-			at.rule = schema.RuleKeyword
+		if at.rule == rule.Unlisted { // some providers refuse a keyword, and others drop it or do not list it
+			at.rule = rule.Keyword
 		}
 		anything := key{place: at.place, rule: at.rule} // messages on dropped parts differ
 		o := known[at]

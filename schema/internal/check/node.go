@@ -1,22 +1,11 @@
-package schema
+package check
 
 import (
+	"math"
 	"strconv"
-	"strings"
+
+	"github.com/indusagi/indus/schema/rule"
 )
-
-// Properties of nodes that Check needs.
-
-// contentOf returns the text of a string or a number in UTF-8, or "" for other values.
-func contentOf(n *node) string {
-	if n.Is("0") {
-		return string(n.Text)
-	}
-	return validText(n.Unquoted())
-}
-
-// validText returns s with U+FFFD in place of halves of surrogate pairs.
-func validText(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // stringsIn returns the strings in an array, or nil if n is not an array.
 func stringsIn(n *node) []string {
@@ -26,25 +15,27 @@ func stringsIn(n *node) []string {
 	var all []string
 	for _, e := range n.Elems {
 		if e.Kind == '"' {
-			all = append(all, contentOf(e))
+			all = append(all, e.ValidText())
 		}
 	}
 	return all
 }
 
 // namedTypes returns the names in a schema's type.
-func namedTypes(n *node) []string {
-	named := n.Get("type")
+func namedTypes(n *node) []string { return typesIn(n.Get("type")) }
+
+// typesIn returns the names in the value of type.
+func typesIn(named *node) []string {
 	if named.Is(`"`) {
-		return []string{contentOf(named)}
+		return []string{named.ValidText()}
 	}
 	return stringsIn(named)
 }
 
 // isInteger reports whether n is an integer. 1.0 and 1e2 are integers.
 func isInteger(n *node) bool {
-	f, err := strconv.ParseFloat(string(n.Text), 64)
-	return n.Kind == '0' && (err != nil || f == float64(int64(f)) || f > 1<<62 || f < -1<<62)
+	f := n.Number()
+	return n.Kind == '0' && (f == float64(int64(f)) || f > 1<<62 || f < -1<<62)
 }
 
 // describeValue describes n for a message.
@@ -55,9 +46,9 @@ func describeValue(n *node) string {
 	case '[':
 		return "a list"
 	case '"':
-		return shortQuote(contentOf(n))
+		return shortQuote(n.ValidText())
 	case '0':
-		return shortened(contentOf(n))
+		return shortened(n.ValidText())
 	case 't':
 		return "true"
 	case 'f':
@@ -69,15 +60,13 @@ func describeValue(n *node) string {
 // shortQuote returns a string for a message: quoted, in one line, and clipped.
 func shortQuote(s string) string { return strconv.Quote(shortened(s)) }
 
+// plainKeyword is the grammar of the keywords that messages do not quote.
+var plainKeyword = rule.Grammar{First: "a-zA-Z0-9$_-", Rest: "a-zA-Z0-9$_-", Max: math.MaxInt}
+
 // shownKeyword returns a keyword for a message. It quotes a keyword that is empty or has unusual characters.
 func shownKeyword(keyword string) string {
-	if keyword == "" {
+	if !plainKeyword.Accepts(keyword) {
 		return shortQuote(keyword)
-	}
-	for i := range len(keyword) {
-		if b := keyword[i]; !hasByte("a-zA-Z0-9$_-", b) {
-			return shortQuote(keyword)
-		}
 	}
 	return shortened(keyword)
 }

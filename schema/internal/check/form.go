@@ -1,10 +1,11 @@
-package schema
+package check
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/indusagi/indus/internal/keyword"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 // form is the form required of a keyword's value.
@@ -85,31 +86,28 @@ func (c *checker) hasForm(name string, value *node) bool {
 	message := name + " is " + describeValue(value)
 	switch {
 	case f == formTypes && value.Kind == '"':
-		c.report(value, RuleForm, "%s; draft 2020-12 knows %s", message, strings.Join(schemaTypes, ", "))
+		c.report(value, rule.Form, "%s; draft 2020-12 knows %s", message, strings.Join(schemaTypes, ", "))
 	case f == formStrings && value.Kind == '[', f == formStringsMap && value.Kind == '{', f == formTypes:
-		c.report(value, RuleForm, "%s of something else; draft 2020-12 takes %s", message, formTexts[f])
+		c.report(value, rule.Form, "%s of something else; draft 2020-12 takes %s", message, formTexts[f])
 	case f == formSchemas && value.Kind == '[':
-		c.report(value, RuleForm, "%s is empty; draft 2020-12 takes %s", name, formTexts[f])
+		c.report(value, rule.Form, "%s is empty; draft 2020-12 takes %s", name, formTexts[f])
 	default:
-		c.report(value, RuleForm, "%s; draft 2020-12 takes %s", message, formTexts[f])
+		c.report(value, rule.Form, "%s; draft 2020-12 takes %s", message, formTexts[f])
 	}
 	return false
 }
 
+// formKinds maps the forms that any value of some kinds has to these kinds.
+var formKinds = map[form]string{
+	formString: `"`, formBoolean: "tf", formNumber: "0", formArray: "[", formSchemaMap: "{", formDependencies: "{",
+}
+
 func (f form) fits(v *node) bool {
 	switch f {
-	case formString:
-		return v.Kind == '"'
-	case formBoolean:
-		return v.Is("tf")
-	case formNumber:
-		return v.Kind == '0'
 	case formPositive:
-		return v.Kind == '0' && numberOf(v) > 0
+		return v.Kind == '0' && v.Number() > 0
 	case formCount:
-		return v.Kind == '0' && isInteger(v) && numberOf(v) >= 0
-	case formArray:
-		return v.Kind == '['
+		return isInteger(v) && v.Number() >= 0
 	case formStrings:
 		return areStrings(v)
 	case formStringsMap:
@@ -120,10 +118,9 @@ func (f form) fits(v *node) bool {
 		return v.Kind != '['
 	case formSchemas:
 		return v.Kind == '[' && len(v.Elems) > 0
-	case formSchemaMap, formDependencies:
-		return v.Kind == '{'
 	}
-	return true
+	kinds, ok := formKinds[f]
+	return !ok || v.Is(kinds)
 }
 
 func areStrings(n *node) bool {
@@ -132,21 +129,11 @@ func areStrings(n *node) bool {
 }
 
 func areTypes(n *node) bool {
-	if n.Kind == '"' {
-		return slices.Contains(schemaTypes, contentOf(n))
-	}
-	all := stringsIn(n)
 	unknown := func(name string) bool { return !slices.Contains(schemaTypes, name) }
-	return len(all) > 0 && len(all) == len(n.Elems) && !hasRepeats(all) && !slices.ContainsFunc(all, unknown)
+	all := typesIn(n)
+	return len(all) > 0 && !slices.ContainsFunc(all, unknown) && (n.Kind == '"' || areStrings(n))
 }
 
 func hasRepeats(all []string) bool {
-	seen := make(map[string]bool, len(all))
-	for _, s := range all {
-		if seen[s] {
-			return true
-		}
-		seen[s] = true
-	}
-	return false
+	return len(slices.Compact(slices.Sorted(slices.Values(all)))) < len(all)
 }

@@ -1,6 +1,11 @@
-package schema
+package check
 
-import "slices"
+import (
+	"slices"
+	"unicode/utf8"
+
+	"github.com/indusagi/indus/schema/rule"
+)
 
 // position is the place of a schema.
 type position struct {
@@ -19,11 +24,11 @@ func (c *checker) schema(t *node, p position) {
 	case '{':
 	case 't', 'f':
 		if !c.rules.Booleans && !p.formOnly && !p.closing {
-			c.report(t, RuleBoolean, "%s stands for a schema; an object is accepted", describeValue(t))
+			c.report(t, rule.Boolean, "%s stands for a schema; an object is accepted", describeValue(t))
 		}
 		return
 	default:
-		c.report(t, RuleForm, "%s stands where a schema belongs; draft 2020-12 takes an object, true or false",
+		c.report(t, rule.Form, "%s stands where a schema belongs; draft 2020-12 takes an object, true or false",
 			describeValue(t))
 		return
 	}
@@ -60,7 +65,7 @@ func (c *checker) keyword(t *node, m field, p position) {
 var closingKeywords = []string{"additionalProperties", "additionalItems", "unevaluatedProperties", "unevaluatedItems"}
 
 // allowed returns the keywords accepted at the position.
-func (c *checker) allowed(p position) Keywords {
+func (c *checker) allowed(p position) rule.Keywords {
 	if p.root {
 		return c.rules.Root
 	}
@@ -83,13 +88,13 @@ func (c *checker) accepts(m field, p position) bool {
 	if len(allowed.Only) > 0 {
 		message += "; accepted are " + joinNames(allowed.Only)
 	}
-	rule := RuleUnlisted
+	broken := rule.Unlisted
 	if slices.Contains(allowed.Never, m.Name) || p.root && c.rules.RootListed {
-		rule = RuleKeyword
+		broken = rule.Keyword
 	}
-	s := c.rules.Sources[rule]
-	c.add(Finding{Path: pathOf(m.Value), Rule: rule, Message: message, Source: s.At, Class: s.Class, Date: s.Date,
-		Ignored: c.rules.Ignores})
+	f := c.rules.Sources[broken].Finding(pathOf(m.Value), broken, message)
+	f.Ignored = c.rules.Ignores
+	c.add(f)
 	return false
 }
 
@@ -104,19 +109,19 @@ func (c *checker) value(t *node, m field, p position) {
 		c.required(t, m.Value)
 	case "additionalProperties":
 		if c.rules.Closed && m.Value.Kind != 'f' {
-			c.report(m.Value, RuleClosed, "additionalProperties is %s; it must be false", describeValue(m.Value))
+			c.report(m.Value, rule.Closed, "additionalProperties is %s; it must be false", describeValue(m.Value))
 		}
 	case "items":
 		if c.rules.ArrayItems && m.Value.Kind == '[' {
-			c.report(m.Value, RuleItems, "items is a list; one schema is accepted")
+			c.report(m.Value, rule.Items, "items is a list; one schema is accepted")
 		}
 	case "enum":
 		c.enum(t, m.Value)
 	case "const":
-		c.sum.text += charactersIn(m.Value)
+		c.sum.text += m.Value.Characters()
 	case "format":
-		if len(c.rules.Formats) > 0 && !slices.Contains(c.rules.Formats, contentOf(m.Value)) {
-			c.report(m.Value, RuleFormat, "the format %s is not accepted; accepted are %s", describeValue(m.Value),
+		if len(c.rules.Formats) > 0 && !slices.Contains(c.rules.Formats, m.Value.ValidText()) {
+			c.report(m.Value, rule.Format, "the format %s is not accepted; accepted are %s", describeValue(m.Value),
 				joinNames(c.rules.Formats))
 		}
 	case "pattern":
@@ -127,7 +132,7 @@ func (c *checker) value(t *node, m field, p position) {
 		c.branches(m)
 	case "$defs", "definitions":
 		for _, d := range m.Value.Fields {
-			c.sum.text += runes(d.Name)
+			c.sum.text += utf8.RuneCountInString(d.Name)
 		}
 	}
 	c.bound(m)

@@ -1,6 +1,10 @@
-package schema
+package check
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/indusagi/indus/schema/rule"
+)
 
 // ref checks a $ref: its form, the keywords beside it, and its target.
 func (c *checker) ref(t, v *node) {
@@ -12,23 +16,23 @@ func (c *checker) ref(t, v *node) {
 			}
 		}
 		if len(neighbors) > 0 {
-			c.report(v, RuleRef, "beside $ref stands %s; nothing is accepted there", shortened(joinNames(neighbors)))
+			c.report(v, rule.Ref, "beside $ref stands %s; nothing is accepted there", shortened(joinNames(neighbors)))
 		}
 	}
-	name, inDefs := strings.CutPrefix(contentOf(v), "#/$defs/")
-	if c.rules.RefDefs && contentOf(v) != "#" && (!inDefs || name == "" || strings.Contains(name, "/")) {
-		c.report(v, RuleRef, `$ref is %s; "#/$defs/" and a name is accepted, or "#"`, describeValue(v))
+	name, inDefs := strings.CutPrefix(v.ValidText(), "#/$defs/")
+	if c.rules.RefDefs && v.ValidText() != "#" && (!inDefs || name == "" || strings.Contains(name, "/")) {
+		c.report(v, rule.Ref, `$ref is %s; "#/$defs/" and a name is accepted, or "#"`, describeValue(v))
 		return
 	}
-	switch target := c.LookUp(contentOf(v)); {
-	case !strings.HasPrefix(contentOf(v), "#"):
-		c.report(v, RuleRef, "$ref is %s, which is not in this schema; nothing is fetched", describeValue(v))
+	switch target := c.LookUp(v.ValidText()); {
+	case !strings.HasPrefix(v.ValidText(), "#"):
+		c.report(v, rule.Ref, "$ref is %s, which is not in this schema; nothing is fetched", describeValue(v))
 	case !target.Is("{tf"):
-		c.report(v, RuleRef, "$ref is %s, which leads to no schema", describeValue(v))
+		c.report(v, rule.Ref, "$ref is %s, which leads to no schema", describeValue(v))
 	case c.isCircular(target):
-		c.report(v, RuleRef, "$ref is %s, which leads to nothing but references", describeValue(v))
+		c.report(v, rule.Ref, "$ref is %s, which leads to nothing but references", describeValue(v))
 	case c.cycles[t]:
-		c.report(v, RuleRecursion, "$ref is %s, which leads back to where it stands; a schema must not lead to itself",
+		c.report(v, rule.Recursion, "$ref is %s, which leads back to where it stands; a schema must not lead to itself",
 			describeValue(v))
 	}
 }
@@ -46,7 +50,7 @@ func (c *checker) isCircular(t *node) bool {
 		}
 		seen[t] = true
 		chain = append(chain, t)
-		t = c.LookUp(contentOf(t.Get("$ref")))
+		t = c.LookUp(t.Get("$ref").ValidText())
 	}
 	for _, t := range chain {
 		c.circular[t] = result
@@ -75,7 +79,7 @@ func (c *checker) findCycles() map[*node]bool {
 			}
 		}
 		if ref := t.Get("$ref"); ref.Is(`"`) {
-			if target := c.LookUp(contentOf(ref)); state[target] == entered {
+			if target := c.LookUp(ref.ValidText()); state[target] == entered {
 				found[t] = true
 			} else if target != nil {
 				enter(target)

@@ -1,10 +1,10 @@
-package schema
+package check
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
-	"unicode/utf8"
+
+	"github.com/indusagi/indus/internal/jsontree"
+	"github.com/indusagi/indus/schema/rule"
 )
 
 // sums holds the counts for the whole schema.
@@ -24,7 +24,7 @@ func (c *checker) depth(t *node, around int) int {
 		return around
 	}
 	if limit := c.rules.Limits.Depth; limit > 0 && around == limit {
-		c.report(t, RuleLimit, "an object or array stands %d deep; %d is accepted", around+1, limit)
+		c.report(t, rule.Limit, "an object or array stands %d deep; %d is accepted", around+1, limit)
 	}
 	return around + 1
 }
@@ -32,7 +32,7 @@ func (c *checker) depth(t *node, around int) int {
 // branches checks the number of branches of a union.
 func (c *checker) branches(m field) {
 	if limit := c.rules.Limits.Branches; limit > 0 && len(m.Value.Elems) > limit {
-		c.report(m.Value, RuleLimit, "%s has %d branches; %d are accepted", m.Name, len(m.Value.Elems), limit)
+		c.report(m.Value, rule.Limit, "%s has %d branches; %d are accepted", m.Name, len(m.Value.Elems), limit)
 	}
 }
 
@@ -41,7 +41,7 @@ func (c *checker) totals(raw []byte) {
 	limits := c.rules.Limits
 	size := 0
 	if limits.Bytes > 0 {
-		size = compactSize(raw)
+		size = jsontree.CompactSize(raw)
 	}
 	c.counts("the schema has", []limitedCount{
 		{c.sum.properties, limits.Properties, "properties"},
@@ -53,13 +53,6 @@ func (c *checker) totals(raw []byte) {
 	})
 }
 
-// compactSize returns the length of raw as compact JSON, or 0 if raw is not valid.
-func compactSize(raw []byte) int {
-	var compact bytes.Buffer
-	_ = json.Compact(&compact, raw)
-	return compact.Len()
-}
-
 type limitedCount struct {
 	found, limit int
 	noun         string
@@ -68,27 +61,15 @@ type limitedCount struct {
 func (c *checker) counts(subject string, all []limitedCount) {
 	for _, s := range all {
 		if s.limit > 0 && s.found > s.limit {
-			c.report(nil, RuleLimit, "%s %d %s; %d are accepted", subject, s.found, s.noun, s.limit)
+			c.report(nil, rule.Limit, "%s %d %s; %d are accepted", subject, s.found, s.noun, s.limit)
 		}
 	}
 }
 
 // repeats checks a bound on lengths. A consumer that builds a grammar repeats a rule as often as the bound requires.
 func (c *checker) repeats(m field) {
-	limit := c.rules.Limits.repeats(m.Name)
-	if limit > 0 && m.Value.Kind == '0' && slices.Contains(repeatKeywords, m.Name) && numberOf(m.Value) > float64(limit) {
-		c.report(m.Value, RuleLimit, "%s is %s; %d is accepted", m.Name, describeValue(m.Value), limit)
+	limit := c.rules.Limits.Repeat(m.Name)
+	if limit > 0 && m.Value.Kind == '0' && m.Value.Number() > float64(limit) {
+		c.report(m.Value, rule.Limit, "%s is %s; %d is accepted", m.Name, describeValue(m.Value), limit)
 	}
 }
-
-// repeats returns the largest value that a keyword may have, or 0 if there is no limit.
-func (l ProviderLimits) repeats(keyword string) int {
-	if keyword == "maxItems" && l.Items > 0 {
-		return l.Items
-	}
-	return l.Repeats
-}
-
-var repeatKeywords = []string{"minLength", "maxLength", "minItems", "maxItems"}
-
-func runes(s string) int { return utf8.RuneCountInString(s) }

@@ -1,9 +1,12 @@
-package schema
+package check
 
 import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/indusagi/indus/schema/rule"
 )
 
 // checkMissing adds a finding for each required keyword that a schema does not have.
@@ -14,57 +17,50 @@ func (c *checker) checkMissing(t *node, p position) {
 	switch {
 	case t.Get("type") != nil:
 	case p.root:
-		c.report(t, RuleRoot, `the root has no type; it must be "object"`)
+		c.report(t, rule.Root, `the root has no type; it must be "object"`)
 	case r.TypeAlways && !c.typedElsewhere(t, p):
-		c.report(t, RuleType, "the schema has no type; it must have one, or anyOf whose branches have one")
+		c.report(t, rule.Type, "the schema has no type; it must have one, or anyOf whose branches have one")
 	}
 	if t.Get("properties") == nil && (r.ObjectProperties && object || p.root && r.RootProperties) {
-		rule := RuleObjects
+		broken := rule.Objects
 		if p.root {
-			rule = RuleProperties
+			broken = rule.Properties
 		}
-		c.report(t, rule, "an object has no properties; it must have them, if only as {}")
+		c.report(t, broken, "an object has no properties; it must have them, if only as {}")
 	}
 	if r.RequiredBeside && t.Get("required") != nil && t.Get("properties") == nil {
-		c.report(t, RuleRequired, "required stands without properties; properties must be there, if only as {}")
+		c.report(t, rule.Required, "required stands without properties; properties must be there, if only as {}")
 	}
 	if r.ArrayItems && slices.Contains(types, "array") && t.Get("items") == nil {
-		c.report(t, RuleItems, "an array has no items; it must have them")
+		c.report(t, rule.Items, "an array has no items; it must have them")
 	}
 	if r.Closed && t.Get("additionalProperties") == nil && (object || t.Get("type") == nil && t.Get("properties") != nil) {
-		c.report(t, RuleClosed, "an object has no additionalProperties; it must be there, and false")
+		c.report(t, rule.Closed, "an object has no additionalProperties; it must be there, and false")
 	}
 }
 
 // typedElsewhere reports whether a schema without a type has it in the branches of anyOf, or in another accepted
 // keyword that leads to schemas. A refused anyOf also counts, because it has its own finding.
 func (c *checker) typedElsewhere(t *node, p position) bool {
-	for _, keyword := range []string{"anyOf", "$ref", "oneOf", "allOf"} {
-		if t.Get(keyword) != nil && (keyword == "anyOf" || c.allowed(p).Takes(keyword)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"anyOf", "$ref", "oneOf", "allOf"}, func(keyword string) bool {
+		return t.Get(keyword) != nil && (keyword == "anyOf" || c.allowed(p).Takes(keyword))
+	})
 }
 
 // typeNamed checks the keyword type.
 func (c *checker) typeNamed(v *node, p position) {
 	if p.root {
-		if contentOf(v) != "object" {
-			c.report(v, RuleRoot, `the root's type is %s; it must be "object"`, describeValue(v))
+		if v.ValidText() != "object" {
+			c.report(v, rule.Root, `the root's type is %s; it must be "object"`, describeValue(v))
 		}
 		return
 	}
 	if c.rules.TypeSingle && v.Kind == '[' {
-		c.report(v, RuleType, "type is a list; one name is accepted")
+		c.report(v, rule.Type, "type is a list; one name is accepted")
 	}
-	names := stringsIn(v)
-	if v.Kind == '"' {
-		names = []string{contentOf(v)}
-	}
-	for _, name := range names {
+	for _, name := range typesIn(v) {
 		if len(c.rules.Types) > 0 && !slices.Contains(c.rules.Types, name) {
-			c.report(v, RuleType, "the type %s is not accepted; accepted are %s", shortQuote(name),
+			c.report(v, rule.Type, "the type %s is not accepted; accepted are %s", shortQuote(name),
 				joinNames(c.rules.Types))
 		}
 	}
@@ -87,7 +83,7 @@ func typesOfKeyword(m field) []string {
 	if m.Name != "format" {
 		return keywordTypes[m.Name]
 	}
-	switch contentOf(m.Value) {
+	switch m.Value.ValidText() {
 	case "float", "double":
 		return []string{"number"}
 	case "int32", "int64":
@@ -102,17 +98,17 @@ func (c *checker) checkNeighbors(t *node, m field, p position) {
 	if (r.TypeInBranches || r.UnionAlone) && m.Name != "anyOf" && t.Get("anyOf") != nil && c.allowed(p).Takes("anyOf") {
 		switch {
 		case m.Name == "type" && (r.TypeInBranches || r.UnionAlone):
-			c.report(m.Value, RuleType, "type stands beside anyOf; it must stand in the branches")
+			c.report(m.Value, rule.Type, "type stands beside anyOf; it must stand in the branches")
 		case r.UnionAlone:
-			c.report(m.Value, RuleKeyword, "%s stands beside anyOf; nothing is accepted there", shownKeyword(m.Name))
+			c.report(m.Value, rule.Keyword, "%s stands beside anyOf; nothing is accepted there", shownKeyword(m.Name))
 		case r.TypeInBranches && !slices.Contains(besideAnyOf, m.Name):
-			c.report(m.Value, RuleKeyword, "%s stands beside anyOf; accepted there are %s", shownKeyword(m.Name),
+			c.report(m.Value, rule.Keyword, "%s stands beside anyOf; accepted there are %s", shownKeyword(m.Name),
 				joinNames(besideAnyOf))
 		}
 	}
 	if applicable, types := typesOfKeyword(m), namedTypes(t); r.TypedKeywords && len(applicable) > 0 && len(types) > 0 {
 		if !slices.ContainsFunc(types, func(name string) bool { return slices.Contains(applicable, name) }) {
-			c.report(m.Value, RuleKeyword, "%s stands beside the type %s; it is accepted beside %s", m.Name,
+			c.report(m.Value, rule.Keyword, "%s stands beside the type %s; it is accepted beside %s", m.Name,
 				shortQuote(types[0]), joinNames(applicable))
 		}
 	}
@@ -125,23 +121,23 @@ func (c *checker) properties(t, properties *node, p position) {
 		required[name] = true
 	}
 	grammar := c.rules.Key
-	if p.root && c.rules.RootKey != (Grammar{}) {
+	if p.root && c.rules.RootKey != (rule.Grammar{}) {
 		grammar = c.rules.RootKey
 	}
 	for _, m := range properties.Fields {
 		c.sum.properties++
-		c.sum.text += runes(m.Name)
-		if fault := grammar.fault(m.Name); fault != "" {
-			c.report(m.Value, RuleKey, "the property's name %s", fault)
+		c.sum.text += utf8.RuneCountInString(m.Name)
+		if fault := nameFault(grammar, m.Name); fault != "" {
+			c.report(m.Value, rule.Key, "the property's name %s", fault)
 		} else if slices.Contains(c.rules.NotKeys, m.Name) {
-			c.report(m.Value, RuleKey, "no property may have the name %s", shortQuote(m.Name))
+			c.report(m.Value, rule.Key, "no property may have the name %s", shortQuote(m.Name))
 		}
 		if required[m.Name] {
 			continue
 		}
 		c.sum.optional++
 		if c.rules.RequiredAll {
-			c.report(m.Value, RuleRequired, "the property is not required; every property must be")
+			c.report(m.Value, rule.Required, "the property is not required; every property must be")
 		}
 	}
 }
@@ -149,15 +145,15 @@ func (c *checker) properties(t, properties *node, p position) {
 // required checks the names in required.
 func (c *checker) required(t, v *node) {
 	if c.rules.RequiredFilled && len(v.Elems) == 0 {
-		c.report(v, RuleRequired, "required is empty; it must name a property, or not be there")
+		c.report(v, rule.Required, "required is empty; it must name a property, or not be there")
 	}
 	if !c.rules.RequiredDeclared {
 		return
 	}
 	declared := t.Get("properties")
 	for _, e := range v.Elems {
-		if e.Kind == '"' && declared.Get(contentOf(e)) == nil {
-			c.report(e, RuleRequired, "required names %s; properties has none of that name",
+		if e.Kind == '"' && declared.Get(e.ValidText()) == nil {
+			c.report(e, rule.Required, "required names %s; properties has none of that name",
 				describeValue(e))
 		}
 	}
@@ -169,18 +165,18 @@ func (c *checker) enum(t, v *node) {
 	c.sum.values += len(v.Elems)
 	length := 0
 	for _, e := range v.Elems {
-		length += charactersIn(e)
+		length += e.Characters()
 		c.enumValue(t, e)
 	}
 	c.sum.text += length
 	if len(v.Elems) == 0 && (r.EnumFilled || r.TypedKeywords) {
-		c.report(v, RuleEnum, "enum is empty; it must have a value")
+		c.report(v, rule.Enum, "enum is empty; it must have a value")
 	}
 	if r.TypedKeywords && t.Get("type") == nil && t.Get("anyOf") == nil && !r.TypeAlways {
-		c.report(v, RuleEnum, "enum stands without a type; it must stand beside one")
+		c.report(v, rule.Enum, "enum stands without a type; it must stand beside one")
 	}
 	if limit := r.Limits.EnumText; limit > 0 && len(v.Elems) > r.Limits.EnumMany && length > limit {
-		c.report(v, RuleLimit, "an enum of %d values has %d characters; %d are accepted where there are more than %d values",
+		c.report(v, rule.Limit, "an enum of %d values has %d characters; %d are accepted where there are more than %d values",
 			len(v.Elems), length, limit, r.Limits.EnumMany)
 	}
 }
@@ -193,34 +189,23 @@ func (c *checker) enumValue(t, e *node) {
 	}
 	switch {
 	case len(r.Enum) > 0 && !fits(r.Enum):
-		c.report(e, RuleEnum, "enum has %s; accepted are values of type %s", describeValue(e), joinNames(r.Enum))
-	case r.EnumFilled && e.Kind == '"' && contentOf(e) == "":
-		c.report(e, RuleEnum, "enum has the empty string; it is not accepted")
+		c.report(e, rule.Enum, "enum has %s; accepted are values of type %s", describeValue(e), joinNames(r.Enum))
+	case r.EnumFilled && e.Kind == '"' && e.ValidText() == "":
+		c.report(e, rule.Enum, "enum has the empty string; it is not accepted")
 	case r.TypedKeywords && len(types) > 0 && !fits(types):
-		c.report(e, RuleEnum, "enum has %s beside the type %s; a value must be of the type", describeValue(e),
+		c.report(e, rule.Enum, "enum has %s beside the type %s; a value must be of the type", describeValue(e),
 			shortQuote(types[0]))
 	}
 }
 
+// kindsOfType maps a type to the kinds of nodes that have it. An integer is a number too.
+var kindsOfType = map[string]string{
+	"object": "{", "array": "[", "string": `"`, "number": "0", "boolean": "tf", "null": "n",
+}
+
 // hasType reports whether n has the given JSON Schema type.
 func hasType(n *node, name string) bool {
-	switch name {
-	case "object":
-		return n.Kind == '{'
-	case "array":
-		return n.Kind == '['
-	case "string":
-		return n.Kind == '"'
-	case "number":
-		return n.Kind == '0'
-	case "integer":
-		return isInteger(n)
-	case "boolean":
-		return n.Is("tf")
-	case "null":
-		return n.Kind == 'n'
-	}
-	return false
+	return n.Is(kindsOfType[name]) || name == "integer" && isInteger(n)
 }
 
 // bound checks a number that must be one of a few values.
@@ -231,12 +216,12 @@ func (c *checker) bound(m field) {
 	}
 	var names []string
 	for _, n := range allowed {
-		if numberOf(m.Value) == float64(n) {
+		if m.Value.Number() == float64(n) {
 			return
 		}
 		names = append(names, strconv.Itoa(n))
 	}
-	c.report(m.Value, RuleBound, "%s is %s; accepted are %s", m.Name, describeValue(m.Value), joinNames(names))
+	c.report(m.Value, rule.Bound, "%s is %s; accepted are %s", m.Name, describeValue(m.Value), joinNames(names))
 }
 
 // joinNames joins names for a message.
