@@ -1,9 +1,12 @@
 package audit
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -73,6 +76,9 @@ func (t *tail) next(r *reading) error {
 			return nil
 		}
 		following, err := t.following()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // the file was renamed or removed at this moment: the next tick finds it
+		}
 		if err != nil {
 			return err
 		}
@@ -111,5 +117,12 @@ func (t *tail) following() (logFile, error) {
 	if i < 0 || i == len(paths)-1 {
 		i = len(paths) - 2 // it was removed, or replaced
 	}
-	return openLogFile(paths[i+1])
+	next, err := openLogFile(paths[i+1])
+	if err != nil {
+		return logFile{}, err
+	}
+	if now, err := earlierFiles(t.path); i+1 == len(earlier) && (err != nil || !slices.Equal(now, earlier)) {
+		return logFile{}, errors.Join(next.Close(), cmp.Or(err, fs.ErrNotExist)) // another file may have come between
+	}
+	return next, nil
 }
