@@ -317,7 +317,8 @@ func openFiles(path string) (logFiles, error) {
 	case !missing:
 		return append(opened, current), nil
 	case len(opened) == 0:
-		return nil, fmt.Errorf("%s: there is no audit log: indus serve writes it if the configuration has \"audit\"", path)
+		return nil, fmt.Errorf("%s: there is no audit log: indus serve writes it once the configuration names it in "+
+			"\"audit\". If indus serve runs with --audit FILE, name that FILE", path)
 	}
 	return opened, nil
 }

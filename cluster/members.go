@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -66,10 +65,8 @@ func (m *Members) acquire(
 		}
 		held, ok := errors.AsType[*HeldError](err)
 		switch {
-		case !ok:
+		case !ok || time.Now().After(deadline):
 			return err
-		case time.Now().After(deadline):
-			return fmt.Errorf("the name belongs to a replica at %s: choose another name: %w", held.Data, err)
 		case waits != nil:
 			waits(held.Data, most)
 			waits = nil

@@ -80,7 +80,7 @@ func TestATokenFileThatIsAPipe(t *testing.T) {
 	url = p.waitFor(&p.err, `serving at (\S+)\n`)
 	pipe()
 	for late := time.Now().Add(deadline); !strings.Contains(p.err.String(),
-		"tokens is no file any more; the tokens of before stay valid"); {
+		"tokens is no file any more; the tokens that were read before stay valid"); {
 		if got := ask(p, url); got != admitted || time.Now().After(late) {
 			t.Fatalf("status %d", got)
 		}

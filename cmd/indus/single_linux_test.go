@@ -237,6 +237,9 @@ func TestASingleServerAndThePage(t *testing.T) {
 	if out := c.must(other, "mcp", "ls"); !regexp.MustCompile(`w +active .* ` + at + ` +file`).MatchString(out) {
 		t.Errorf("it runs at %s, and the list is %s", at, out)
 	}
+	if out := c.must(other, "mcp", "doctor"); !strings.Contains(out, "runs once in the cluster, and was not started") {
+		t.Error(out)
+	}
 	c.served[other].signal(syscall.SIGTERM)
 	c.served[other].ends(0)
 	if err := os.WriteFile(filepath.Join(c.dirs[other], "peer.keys"), []byte(strings.Repeat("f", 64)), 0o600); err != nil {

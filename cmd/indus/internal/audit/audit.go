@@ -85,13 +85,14 @@ func New(s show.Streams) *cobra.Command {
 }
 
 const auditHelp = `Who called which tool, prompt or resource of indus serve when, and with which
-result: the newest last. The records are written if the configuration has "audit".
+result: the newest last. The records are written if the configuration has "audit", and
+are read from the file on this machine: each replica of a cluster has a file of its own.
 A request is recorded before it is answered.
 
 Usage:
-  indus audit [FLAG]... [FILE]         the records (default: the configured file)
-  indus audit --top KEY [FLAG]... [FILE]   counts, bytes and durations by that key
-  indus audit verify [FLAG]... [FILE]  find records that are not as they were written
+  indus audit [FLAG]... [FILE]            the records (default: the configured file)
+  indus audit --top KEY [FLAG]... [FILE]  counts, bytes and durations by that key
+  indus audit verify [FLAG]... [FILE]     find records that are not as they were written
 
 Flags:
   --*

@@ -70,9 +70,9 @@ func New(s show.Streams, running Running) *cobra.Command {
 }
 
 const connectHelp = `Give another MCP client one entry: indus, with all servers or with a view. The entry is
-the URL of the running "indus serve". It goes into the client's own file in the client's format, and
-the rest of the file stays as it is, with its comments. The difference is shown first, and
-is written after a yes. --revert restores the file, byte for byte.
+the URL of the running "indus serve". It goes into the client's own file in the client's
+format, and the rest of the file stays as it is, with its comments. The difference is
+shown first, and is written after a yes. --revert restores the file, byte for byte.
 
 Without CLIENT, it lists the clients on this machine and whether they are connected.
 With --all, every client that has servers gets the entry, and loses the servers that indus

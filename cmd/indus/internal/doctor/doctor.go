@@ -55,7 +55,7 @@ The steps:
   configuration  the file and line of the entry, and its oddities
   approval       why it may start
   command        the program, in the PATH that the server gets
-  start          its process
+  start          its process; a "single" server of a cluster is not started
   dns, tcp, tls  of a server at a URL
   handshake      the era and the revision of MCP that it speaks
   list           its tools
@@ -98,7 +98,7 @@ func (f *doctorFlags) run(ctx context.Context, only []string, s show.Streams) er
 		return err
 	}
 	f.ReportLocal(s)
-	d := &doctor{config: c, rows: rows, trust: f.Trust, all: len(only) == 0, Streams: s}
+	d := &doctor{config: c, rows: rows, trust: f.Trust, paths: f.RepeatPaths(), all: len(only) == 0, Streams: s}
 	d.open()
 	defer d.close()
 	report, err := d.examine(ctx, !f.asJSON)
@@ -131,7 +131,8 @@ type doctor struct {
 	config  *mcpconfig.Config
 	rows    []mcpconfig.Row
 	trust   bool
-	all     bool // the command line names no server
+	paths   string // the flags --mcp, for a command that a step suggests
+	all     bool   // the command line names no server
 	probes  map[string]*probe
 	mounted *interop.Mounted
 	tokens  *signin.Tokens
@@ -144,7 +145,7 @@ func (d *doctor) open() {
 	d.probes = map[string]*probe{}
 	var servers []interop.Server
 	for _, r := range d.rows {
-		if r.State == mcpconfig.Active {
+		if r.State == mcpconfig.Active && !r.Server.Single {
 			d.probes[r.Server.ID] = &probe{row: r, settled: make(chan struct{}), tokens: d.tokens}
 			server := r.Server
 			server.Timeouts.Connect, server.Timeouts.List = max(0, server.Timeouts.Connect), max(0, server.Timeouts.List)

@@ -37,7 +37,11 @@ func (d *doctor) server(ctx context.Context, row mcpconfig.Row) (*serverReport, 
 		Server: row.Server.ID, State: row.State, Transport: row.Kind, Target: row.Target, File: row.File, Line: row.Line,
 		Steps: d.configSteps(row),
 	}
-	if row.State == mcpconfig.Active {
+	switch {
+	case row.State == mcpconfig.Active && row.Server.Single:
+		r.Steps = append(r.Steps, noteStep("start", "it runs once in the cluster, and was not started",
+			"indus mcp ls"+d.paths+" shows the replica that runs it"))
+	case row.State == mcpconfig.Active:
 		p := d.probes[row.Server.ID]
 		if err := d.await(ctx, p); err != nil {
 			return nil, err

@@ -101,7 +101,7 @@ func (l *logLine) details(why string) string {
 
 var opWords = map[ledger.Op]string{
 	ledger.Begin: "began", ledger.Reload: "reloaded", ledger.End: "ended", ledger.Enroll: "enrolled",
-	ledger.Retire: "retired", ledger.Hold: "held", ledger.Accept: "accepted", ledger.Describe: "said",
+	ledger.Retire: "retired", ledger.Hold: "held", ledger.Accept: "accepted", ledger.Describe: "listed",
 	ledger.Reset: "reset", ledger.Archive: "archived",
 }
 

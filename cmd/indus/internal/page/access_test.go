@@ -381,7 +381,7 @@ func TestAccessAndActionsAreRecorded(t *testing.T) {
 func TestTheScriptLeavesTheNotice(t *testing.T) {
 	b := serving{}.start(t).operator(t)
 	b.web.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	const notice = "no such server"
+	const notice = "name one with server=NAME"
 	if status, _ := b.post("/servers/restart", url.Values{"server": {"none"}}); status != http.StatusSeeOther {
 		t.Fatal(status)
 	}

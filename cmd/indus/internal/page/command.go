@@ -53,6 +53,19 @@ what the button of the page does. NAME=VALUE are the fields of its form.
 Sections:
   servers calls approvals changes sign-ins usage try connect policy audit
 
+Actions and their fields, of which those in brackets may be left out:
+  servers/restart, servers/enable, servers/disable  server=NAME
+  calls/cancel                                      id=ID
+  approvals/allow, approvals/deny                   id=ID [reason=TEXT]
+  changes/accept                                    tool=NAME@VERSION
+  sign-ins/sign-in, sign-ins/sign-out               server=NAME [principal=PRINCIPAL]
+  try/call                                          tool=NAME [arg/NAME=VALUE]... or args=JSON
+  connect/key                                       client=CLIENT [principal=NAME] [view=VIEW]
+                                                    [groups=GROUPS] [expires=TIME]
+  policy/explain                                    item=ITEM action=ACTION [as=PRINCIPAL]
+                                                    [groups=GROUPS] [args=JSON]
+  audit/verify
+
 A session:
   $ indus page
   indus: opened http://127.0.0.1:7332/
@@ -143,7 +156,7 @@ func (r *servedPage) request(ctx context.Context, args []string, s show.Streams)
 			command.DidYouMean(name, paths))
 	}
 	if isAction && sections[index].actions[action] == nil {
-		return command.Usagef("page %s: there is no such action in this section", args[0])
+		return command.Usagef("page %s: there is no such action in this section; see indus page -h", args[0])
 	}
 	form := url.Values{}
 	for _, word := range args[1:] {

@@ -132,7 +132,11 @@ func (s *Site) runsAt(server string) string {
 }
 
 func restartServer(v *visit) (string, error) {
-	id := v.PostForm.Get("server")
+	server, err := v.serverOfForm()
+	if err != nil {
+		return "", err
+	}
+	id := server.ID
 	restart := v.site.Gateway.Attached().Fleet.RestartServer
 	if v.site.runsAt(id) != "" {
 		restart = func(id string) error { return v.site.Restart(v.Context(), id) }

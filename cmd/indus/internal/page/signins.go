@@ -128,7 +128,7 @@ func (v *visit) serverOfForm() (interop.Server, error) {
 	servers := v.site.Gateway.Attached().Fleet.Servers()
 	i := slices.IndexFunc(servers, func(s interop.Server) bool { return s.ID == id })
 	if i < 0 {
-		return interop.Server{}, fmt.Errorf("no server %q is served: name one with server=ID", id)
+		return interop.Server{}, fmt.Errorf("no server %q is served: name one with server=NAME", id)
 	}
 	return servers[i], nil
 }

@@ -133,7 +133,7 @@ func (t *tokenSource) Verify(ctx context.Context, token string) (*identity.Ident
 		t.checked = now
 		if files := []string{t.file}; !statFiles(files).same(t.states, files) {
 			if err := t.read(context.Background()); err != nil {
-				t.s.Reportf("--token-file %v; the tokens of before stay valid", err)
+				t.s.Reportf("--token-file %v; the tokens that were read before stay valid", err)
 			} else {
 				t.s.Reportf("--token-file %s was read again", t.file)
 			}

@@ -101,7 +101,7 @@ func (k *control) openAudit(a *mcpconfig.Audit, s show.Streams) error {
 	if a.Broken {
 		return command.Usagef("requests cannot be recorded: correct %q in the configuration", "audit")
 	}
-	o := &audit.Options{MaxSize: a.MaxSize, MaxAge: a.MaxAge, Keep: a.Keep, Sync: a.Sync, Logger: s.Logger()}
+	o := &audit.Options{MaxSize: a.MaxSize, MaxAge: a.MaxAge, Keep: a.Keep, Sync: a.Sync, Logger: s.Reports()}
 	if a.Continue {
 		o.OnFull = audit.Continue
 	}
@@ -246,7 +246,7 @@ func (k *control) reload(g *gateway.Gateway, s show.Streams) {
 	changed, err := p.Reload()
 	k.setProblem(err)
 	if err != nil {
-		s.Reportf("%v; the policy that was read before goes on", err)
+		s.Reportf("%v; the policy that was read before stays in effect", err)
 		return
 	}
 	k.files.setRead(p.Watched(), statFiles(p.Watched()).withoutRecent(began))

@@ -275,7 +275,7 @@ func (f *frontGuard) verifierOf(method string, a *mcpconfig.Auth) (identity.Veri
 		}
 		list, err := file.List()
 		if err == nil && !slices.ContainsFunc(list, func(k identity.Key) bool { return !k.Expired(time.Now()) }) {
-			f.s.Reportf("there is no API key that is good: indus key add%s makes one, which is heeded at once",
+			f.s.Reportf("no API key is valid: indus key add%s creates one, which is valid at once",
 				f.flags.repeatShared())
 		}
 		return file, err

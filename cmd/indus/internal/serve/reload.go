@@ -276,7 +276,7 @@ func (w *follower) reload(ctx context.Context, now fileStates, requested bool) {
 	if err := w.control.follow(w.flags.policyOf(w.served), w.flags.policyOf(c), w.gateway, w.s); err != nil {
 		w.notes, w.broken = w.reportNotes(c), true
 		w.files.add(w.flags.policyOf(c).Path, began)
-		w.s.Reportf("%v; what was read before goes on", err)
+		w.s.Reportf("%v; the configuration that was read before stays in effect", err)
 		return
 	}
 	if !w.flags.auditOf(w.served).Equal(w.flags.auditOf(c)) {

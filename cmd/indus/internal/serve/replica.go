@@ -154,7 +154,7 @@ func (p *replication) openReplica(s show.Streams) (*replica.Replica, net.Listene
 	}
 	l, err := net.Listen("tcp", p.own.Address)
 	if err != nil {
-		return nil, nil, fmt.Errorf("--replica %s: %w", p.replica, err)
+		return nil, nil, fmt.Errorf("--replica %s: %w; write a HOST:PORT of this machine that is free", p.replica, err)
 	}
 	s.Reportf("replica %s: the others reach it at %s", p.own.Name, l.Addr())
 	return r, l, nil
@@ -288,8 +288,9 @@ func (p *replication) join(ctx context.Context, l net.Listener, s show.Streams) 
 			show.Clean(holder), most.Round(time.Second))
 	}
 	members, err := cluster.Join(ctx, p.shared, p.own.Name, net.JoinHostPort(host, port), p.shared.Lease, waits)
-	if _, taken := errors.AsType[*cluster.HeldError](err); taken {
-		return command.AsUsage(fmt.Errorf("--replica %s: %w", p.replica, err))
+	if held, taken := errors.AsType[*cluster.HeldError](err); taken {
+		return command.Usagef("--replica %s: a running replica at %s has this name: choose another name", p.replica,
+			show.Clean(held.Data))
 	}
 	p.members.Store(members)
 	return err

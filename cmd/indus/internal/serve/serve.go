@@ -91,7 +91,7 @@ func New(s show.Streams) *cobra.Command {
 		(default: "audit" of the configuration; without any, nothing is recorded)`)
 	cmd.Flags().DurationVar(&f.approvalExpire, "approval-expire", 0, `TIME  how long a call waits for the approval of
 		a person, and how long the approval is then valid (default: "approvals" of the configuration, or 10m)`)
-	cmd.Flags().BoolVar(&f.noPage, "no-page", false, "do not serve the page for operators at /")
+	cmd.Flags().BoolVar(&f.noPage, "no-page", false, "do not serve the page at /")
 	cmd.Flags().StringVar(&f.keyFile, "key-file", "", `FILE  keys that encrypt data which clients hold (ids of sessions
 		and tasks, states of requests), one per line: the first encrypts, all decrypt; read again on SIGHUP, and
 		created if missing (default: indus/serve.keys beside the ledger)`)
@@ -219,7 +219,7 @@ Several processes behind a load balancer:
 Telemetry, where the variables OTEL_* of OpenTelemetry select traces:
   --metrics
 
-The page for operators is at /, for whom "indus page" opens it, and for administrators:
+The page at /, which "indus page" opens for the operator, and at which administrators sign in:
   --no-page
 
 A session:

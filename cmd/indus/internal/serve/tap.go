@@ -57,7 +57,7 @@ func openTap(path string, s show.Streams) (*tap, error) {
 	}
 	t := &tap{path: path, s: s, queue: make(chan tapLine, maxTapQueue), maxSize: maxTapFile}
 	if err := t.open(); err != nil {
-		return nil, command.Usagef("--tap %w", err)
+		return nil, command.Usagef("--tap: %w", err)
 	}
 	s.Reportf("all that goes over the gateway is written to %s, with secrets masked", path)
 	t.writer.Go(t.write)

@@ -116,7 +116,7 @@ A session:
       --header 'Authorization: Bearer ${GITHUB_TOKEN}' --deny 'delete_*' --project
   $ indus mcp add linear https://mcp.linear.app/mcp --set per=principal
   $ indus mcp add --from io.github.domdomegg/airtable-mcp-server
-  io.github.domdomegg/airtable-mcp-server@1.7.3 of registry.modelcontextprotocol.io
+  io.github.domdomegg/airtable-mcp-server@1.7.3 of https://registry.modelcontextprotocol.io
   {
     "command": "npx",
     "args": ["-y", "airtable-mcp-server@1.7.3"],

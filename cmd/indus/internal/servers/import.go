@@ -438,7 +438,7 @@ func (f *importFlags) report(x *importResult, source string, s show.Streams) err
 		case "lost", "kept":
 			reportKept(server, source, s)
 		case "same":
-			s.Reportf("the server %q exists already and is the same", server.Server)
+			s.Reportf("%s: server %q exists already and is the same", server.File, server.Server)
 		default:
 			servers = servers.Raw(server.Server, server.Row)
 			written = append(written, server.Server)

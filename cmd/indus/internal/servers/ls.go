@@ -50,7 +50,7 @@ A session:
   weather     faulted  -       -           -      -      file   weather-server
 
   servers.json:7: weather: connect: start weather-server: executable file not found in $PATH
-    try: the command is not installed, or not in the PATH: install it, or write its whole path …
+    try: the command is not installed, or not in the PATH: install it, or write its full path …
 
 Exit codes:
   0    ok, whatever the servers do

@@ -95,15 +95,12 @@ func (f *findFlags) outdated(ctx context.Context, _ []string, s show.Streams) er
 	if f.asJSON {
 		return s.WriteIndented(rows)
 	}
-	if len(rows) == 0 {
-		return nil
-	}
 	var table show.Table
 	table.Add("SERVER", "PINNED", "NEWEST", "STATE", "ENTRY")
 	for _, r := range rows {
 		table.Add(r.Server, r.Pinned, r.Newest, r.State, r.Entry)
 	}
-	return table.Write(s.Out)
+	return s.PrintTable(&table, "no server was compared with a registry")
 }
 
 // compare sets the versions: those of the package that the row runs, or else those of the entry.

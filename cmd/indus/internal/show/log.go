@@ -1,6 +1,7 @@
 package show
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -69,6 +70,27 @@ func (s Streams) Verbose() bool { return s.Log.verbose || s.Log.level <= slog.Le
 func (s Streams) Logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(maskedWriter{s}, &slog.HandlerOptions{Level: &s.Log}))
 }
+
+// Reports returns a logger that reports warnings and errors on stderr at every --log-level, because they are for the
+// operator.
+func (s Streams) Reports() *slog.Logger { return slog.New(reports{s}) }
+
+type reports struct{ s Streams }
+
+func (r reports) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+
+func (r reports) Handle(_ context.Context, record slog.Record) error {
+	text := record.Message
+	record.Attrs(func(a slog.Attr) bool {
+		text += fmt.Sprintf("; %s: %v", a.Key, a.Value)
+		return true
+	})
+	r.s.Reportf("%s", text)
+	return nil
+}
+
+func (r reports) WithAttrs([]slog.Attr) slog.Handler { return r }
+func (r reports) WithGroup(string) slog.Handler      { return r }
 
 // LogAll makes [Streams.Logger] the logger of the whole process, so that the packages slog and log write to it. The
 // package net/http logs unrequested responses of servers through log, and they may contain credentials.

@@ -94,7 +94,7 @@ func (f *callFlags) mount(
 	if err != nil {
 		return nil, toolbox.Descriptor{}, err
 	}
-	tool, err := findTool(mounted, name, &f.LedgerFlags)
+	tool, err := findTool(mounted, name, &f.ServerFlags)
 	if err != nil {
 		mounted.Close()
 	}
@@ -179,7 +179,7 @@ func reportInvalid(s show.Streams, name string, e *validate.Error) error {
 
 // findTool returns the tool with a name. If there is none, the error has the reason: the tool is held back, its server
 // is down, the tool is quarantined, or no tool has this name.
-func findTool(mounted *command.Connection, name string, f *command.LedgerFlags) (toolbox.Descriptor, error) {
+func findTool(mounted *command.Connection, name string, f *command.ServerFlags) (toolbox.Descriptor, error) {
 	shown := mounted.Box.Snapshot("")
 	if i := slices.IndexFunc(shown.Tools, func(d toolbox.Descriptor) bool { return d.Name == name }); i >= 0 {
 		return shown.Tools[i], nil
@@ -198,7 +198,7 @@ func findTool(mounted *command.Connection, name string, f *command.LedgerFlags) 
 		}
 	}
 	known := show.Names(shown.Tools, func(d toolbox.Descriptor) string { return d.Name })
-	near := cmp.Or(command.DidYouMean(name, known), "; indus mcp tools lists them")
+	near := cmp.Or(command.DidYouMean(name, known), "; indus mcp tools"+f.RepeatPaths()+" lists them")
 	return toolbox.Descriptor{}, command.Usagef("%w%s", &toolbox.UnknownTool{Name: name}, near)
 }
 

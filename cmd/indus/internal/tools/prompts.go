@@ -117,7 +117,7 @@ func (f *besideFlags) findPrompt(
 	}
 	known := show.Names(rows, command.Beside.Qualified)
 	return nil, command.Beside{}, command.Usagef("no prompt %q%s", name,
-		cmp.Or(command.DidYouMean(name, known), "; indus mcp prompts lists them"))
+		cmp.Or(command.DidYouMean(name, known), "; indus mcp prompts"+f.RepeatPaths()+" lists them"))
 }
 
 // textArguments parses KEY=VALUE arguments. The arguments of prompts are strings.

@@ -99,7 +99,7 @@ func (f *readFlags) read(ctx context.Context, args []string, s show.Streams) err
 	result, err := command.Ask(ctx, b.Fleet, server, "resources/read", map[string]string{"uri": uri})
 	if rpc, ok := errors.AsType[*interop.RPCError](err); ok && (rpc.Code == interop.CodeInvalidParams ||
 		rpc.Code == codeNotFound) {
-		return &command.ExitError{Err: command.Explain(err), Try: "indus mcp resources lists them"}
+		return &command.ExitError{Err: command.Explain(err), Try: "indus mcp resources" + f.RepeatPaths() + " lists them"}
 	}
 	if err != nil {
 		return command.Explain(err)

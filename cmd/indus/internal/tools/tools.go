@@ -111,7 +111,7 @@ func (f *toolsFlags) run(ctx context.Context, words []string, s show.Streams) er
 		return command.Said(down)
 	}
 	if len(words) > 0 && !slices.Contains(command.IDs(servers), words[0]) {
-		one, err := findTool(mounted, words[0], &f.LedgerFlags)
+		one, err := findTool(mounted, words[0], &f.ServerFlags)
 		if err != nil {
 			return err
 		}
