@@ -106,6 +106,8 @@ func (m *member) awaitTurn(ctx context.Context, caller toolbox.Principal, method
 // turnFault returns the fault of a request that got no turn, or no lane. An error of its context stays.
 func (m *member) turnFault(err error) error {
 	switch {
+	case err == nil: // without an allocation
+		return nil
 	case errors.As(err, new(*lane.BusyError)):
 		return NewFault(Timeout, m.server.ID, "busy", err)
 	case errors.Is(err, lane.ErrClosed):
