@@ -49,7 +49,7 @@ var roomBudget = map[string]int{
 	"agent":     3490,
 	"approval":  1220,
 	"audit":     1905,
-	"cluster":   2770,
+	"cluster":   2790,
 	"cmd":       33330,
 	"examples":  300,
 	"gateway":   7560,

@@ -52,6 +52,7 @@ type Engine struct {
 	mu          sync.Mutex
 	opened      map[string]time.Time // when each stream was created, by name
 	removed     error                // of each step, once a stream was removed
+	reported    string               // the last error, until the connection is there again
 	reconnected chan struct{}        // closed when the connection is there again
 	clock       time.Time            // the time of the server at measured
 	measured    time.Time
@@ -136,12 +137,13 @@ func (e *Engine) connection() []client.Option {
 			report("the connection to NATS is there again")
 			e.mu.Lock()
 			defer e.mu.Unlock()
+			e.reported = ""
 			close(e.reconnected)
 			e.reconnected = make(chan struct{})
 		}),
 		client.ErrorHandler(func(_ *client.Conn, _ *client.Subscription, err error) {
 			if !errors.Is(err, client.ErrConsumerNotActive) { // of each watch, after the connection is lost, which is reported
-				report(fmt.Sprintf("NATS reports: %v", err))
+				e.reportError(err)
 			}
 		}),
 	}
@@ -152,6 +154,21 @@ func (e *Engine) connection() []client.Option {
 		options = append(options, client.RootCAs(e.opts.CA))
 	}
 	return options
+}
+
+// reportError reports an error of the connection, but not each attempt that ends with the same one.
+func (e *Engine) reportError(err error) {
+	text := fmt.Sprintf("NATS reports: %v", err)
+	if errors.Is(err, client.ErrAuthorization) {
+		text += ": if its password has changed, restart with the new one; indus reads only a credsFile again"
+	}
+	e.mu.Lock()
+	isNew := text != e.reported
+	e.reported = text
+	e.mu.Unlock()
+	if isNew {
+		e.opts.Report(text)
+	}
 }
 
 // Close ends the connection.

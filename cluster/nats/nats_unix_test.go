@@ -154,6 +154,12 @@ func TestThreeServers(t *testing.T) {
 	if err != nil || n < confirmed.Load() || n > confirmed.Load()+unknown.Load() {
 		t.Errorf("the number is %q after %d confirmed and %d unknown steps", text, confirmed.Load(), unknown.Load())
 	}
+	e := connect(t, nil, servers[0])
+	servers[1].Kill()
+	servers[2].Kill()
+	if _, err := e.Log(t.Context(), "late"); !errors.Is(err, cluster.ErrUnavailable) || strings.Contains(err.Error(), "set") {
+		t.Errorf("a stream without a leader: %v", err)
+	}
 }
 
 // While leaders change, a server that no longer leads may answer first, with a conflict that there is not. No step that
@@ -494,7 +500,13 @@ func TestExpiredCredentials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := nats.Connect(ctx, &nats.Options{Servers: s.URL, CredsFile: creds})
+	var mu sync.Mutex
+	refusals := map[string]int{}
+	e, err := nats.Connect(ctx, &nats.Options{Servers: s.URL, CredsFile: creds, Report: func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		refusals[text]++
+	}})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, short)
 	}
@@ -506,6 +518,13 @@ func TestExpiredCredentials(t *testing.T) {
 		return errors.New("expired credentials are accepted")
 	})
 	time.Sleep(3 * time.Second) // more than two attempts with the same error
+	mu.Lock()
+	for text, n := range refusals {
+		if n > 2 {
+			t.Errorf("reported %d times: %s", n, text)
+		}
+	}
+	mu.Unlock()
 	if err := os.Rename(filepath.Join(dir, "renewed.creds"), creds); err != nil {
 		t.Fatal(err)
 	}

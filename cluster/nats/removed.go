@@ -19,8 +19,8 @@ const (
 	maxAbsent = 3
 )
 
-// followStreams looks whether the streams are those that this process opened, until the context ends. A process without
-// its state must not go on with the empty stream that another process creates.
+// followStreams looks whether the streams are those that this process opened, until the context ends. If its state is
+// gone, a process must not go on with the empty stream that another process creates.
 func (e *Engine) followStreams(ctx context.Context) {
 	absent := map[string]int{}
 	for {

@@ -13,6 +13,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
+// errCodeNoLeader is reported while too few servers are there to elect a leader.
+const errCodeNoLeader = 10008
+
 // require checks the server and opens the stream of keys.
 func (e *Engine) require(ctx context.Context) error {
 	var missing []error
@@ -67,6 +70,9 @@ func (e *Engine) stream(ctx context.Context, want jetstream.StreamConfig) (jetst
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another process was faster
 			s, err = e.js.Stream(ctx, want.Name)
 		}
+	}
+	if api, ok := errors.AsType[*jetstream.APIError](err); err != nil && (!ok || api.ErrorCode == errCodeNoLeader) {
+		return nil, fmt.Errorf("the stream %s: %w", want.Name, fault(err))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the stream %s with %d replicas cannot be opened: %w (with fewer than 3 servers set "+

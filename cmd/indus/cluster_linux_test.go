@@ -288,7 +288,7 @@ func TestMembersOfACluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.start(0, `the replica b at \S+: this replica refuses its credentials .*: give all replicas the same keys in peer\.keys`)
-	c.served[0].waitFor(&c.served[0].err, "serving at")
+	c.served[0].waitFor(&c.served[0].err, "serving at") // before, the signal interrupts the start
 	c.served[0].signal(syscall.SIGTERM)
 	c.served[0].ends(0)
 	name := slices.Index(c.flags[0], "--replica") + 1
