@@ -616,6 +616,7 @@ func TestAnAnswerIsForTheRulesAndTheToolOfNow(t *testing.T) {
 		asked   int    // how often, at least
 	}{
 		"as it was":        {asks, false, "", 1},
+		"declined":         {`permit(principal, action, resource);`, false, "denied this call", 1},
 		"forbidden":        {`forbid(principal, action, resource);`, false, "no tool named", 1},
 		"with an argument": {asks + `forbid(principal, action == Action::"call", resource) when { context.args.path == "p" };`, false, "does not permit", 1},
 		"another person":   {`@approve("other") permit(principal, action == Action::"call", resource);`, false, "waits for approval", 1},
@@ -644,6 +645,9 @@ func TestAnAnswerIsForTheRulesAndTheToolOfNow(t *testing.T) {
 								return &mcp.CallToolResult{}, nil
 							})
 						time.Sleep(100 * time.Millisecond)
+					}
+					if name == "declined" {
+						return &mcp.ElicitResult{Action: "decline"}, nil
 					}
 					return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"approve": true}}, nil
 				},

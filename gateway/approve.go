@@ -61,6 +61,9 @@ func (g *Gateway) approve(ctx context.Context, x *exchange, it *item, e *entry, 
 	if err := ctx.Err(); err != nil {
 		return &refusal{outcome: audit.Deferred, text: context.Cause(ctx).Error()}
 	}
+	if i, err := book.Item(ctx, found.ID); err == nil && i.State == approval.Refused {
+		return denied(i) // also if the rules need no approval any more
+	}
 	it.asked = found.ID
 	return &refusal{again: true}
 }
