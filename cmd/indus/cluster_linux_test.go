@@ -304,13 +304,13 @@ func TestKeysOfACluster(t *testing.T) {
 		t.Helper()
 		c.awaits(i, want, func() string { return c.send(i, "", "tools/list", "", meta) })
 	}
-	for _, want := range []string{"indus key add --mcp servers.json makes one", "--key --mcp servers.json\n"} {
+	for _, want := range []string{"indus key add --mcp servers.json creates one", "--key --mcp servers.json\n"} {
 		c.served[0].waitFor(&c.served[0].err, want)
 	}
 	c.served[1].signal(syscall.SIGTERM)
 	c.served[1].ends(0)
 	c.flags[1] = append(c.flags[1], "--cluster", c.nats.URL) // which no other command has
-	c.start(1, "indus key add --mcp FILE makes one")
+	c.start(1, "indus key add --mcp FILE creates one")
 	if out := c.must(0, "key", "ls"); !strings.Contains(out, `no keys in the cluster; "indus key add --mcp servers.json" makes one`) {
 		t.Errorf("another command adds no key to the cluster: %s", out)
 	}
