@@ -50,7 +50,7 @@ var roomBudget = map[string]int{
 	"approval":  1220,
 	"audit":     1905,
 	"cluster":   2790,
-	"cmd":       33330,
+	"cmd":       33370,
 	"examples":  300,
 	"gateway":   7560,
 	"host":      7540,

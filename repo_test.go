@@ -199,7 +199,7 @@ var layers = []layer{
 		"cmd/indus/internal/telemetry", "mcpconfig", "oauth",
 		"schema", "toolbox", "toolbox/catalog", "toolbox/standard", "cmd/indus/internal/signin",
 		"cmd/indus/internal/show", "cmd/indus/internal/command", "cmd/indus/internal/describe", "internal/protocol",
-		"internal/registry", "internal/text", "internal/secret", "internal/watch", "internal/wire"},
+		"internal/registry", "internal/sealed", "internal/text", "internal/secret", "internal/watch", "internal/wire"},
 		"serve opens all parts of a gateway"},
 	{"cmd/indus/internal/page", []string{"approval", "audit", "gateway", "gateway/activity", "identity", "interop", "ledger",
 		"mcpconfig", "policy", "schema", "schema/validate", "toolbox", "cmd/indus/internal/arguments", "cmd/indus/internal/command",

@@ -282,9 +282,20 @@ func TestMembersOfACluster(t *testing.T) {
 	c.served[0].signal(syscall.SIGTERM)
 	c.served[0].ends(0)
 	until("404 Not Found")
+	if said := c.served[0].err.String() + c.served[1].err.String(); strings.Contains(said, "the same keys") {
+		t.Errorf("both have the same keys: %s", said)
+	}
 
-	// A replica with another key, and one with the name of another one, are reported.
-	if err := os.WriteFile(filepath.Join(c.dirs[0], "peer.keys"), []byte(strings.Repeat("f", 64)), 0o600); err != nil {
+	// A replica with other keys, and one with the name of another one, are reported.
+	other := strings.Repeat("f", 64)
+	if err := os.WriteFile(filepath.Join(c.dirs[0], "serve.keys"), []byte(other), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.start(0, `the replica b cannot read what clients got from this one: give all replicas the same keys in --key-file`)
+	c.served[0].waitFor(&c.served[0].err, "serving at")
+	c.served[0].signal(syscall.SIGTERM)
+	c.served[0].ends(0)
+	if err := os.WriteFile(filepath.Join(c.dirs[0], "peer.keys"), []byte(other), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c.start(0, `the replica b at \S+: this replica refuses its credentials .*: give all replicas the same keys in peer\.keys`)

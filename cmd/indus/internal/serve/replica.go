@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"slices"
@@ -20,6 +22,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/identity"
+	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/replica"
@@ -132,7 +135,7 @@ func missingKeys(flag, path string, err error) error {
 }
 
 // openReplica returns the replica of the flags and its listener, or nil if there is none.
-func (p *replication) openReplica(s show.Streams) (*replica.Replica, net.Listener, error) {
+func (p *replication) openReplica(keys *sealed.Keys, s show.Streams) (*replica.Replica, net.Listener, error) {
 	if p.replica == "" {
 		return nil, nil, nil
 	}
@@ -143,7 +146,13 @@ func (p *replication) openReplica(s show.Streams) (*replica.Replica, net.Listene
 	remote := &identity.Remote{}
 	r, err := replica.New(&replica.Options{
 		Name: p.own.Name, Credentials: credentials, Peers: p.others, Logger: s.Logger(),
-		Claims: remote.Claims, Restore: remote.Restore, Members: p.memberAddress, Services: p.singles.handler,
+		Claims: remote.Claims, Restore: remote.Restore, Members: p.memberAddress,
+		Services: func(name string) http.Handler {
+			if name == keysService {
+				return opensSealed(keys)
+			}
+			return p.singles.handler(name)
+		},
 		Report: func(text string) { s.Reportf("%s", show.Clean(text)) },
 	})
 	switch {
@@ -160,20 +169,55 @@ func (p *replication) openReplica(s show.Streams) (*replica.Replica, net.Listene
 	return r, l, nil
 }
 
-// checkPeers reports the peers that run now and whose credentials do not fit. A peer that starts later checks this
-// replica. DNS names of peers are not looked up.
-func (p *replication) checkPeers(ctx context.Context, r *replica.Replica) {
+// checkPeers reports the peers that run now and whose credentials or sealing keys do not fit. A peer that starts later
+// checks this replica. DNS names of peers are not looked up.
+func (p *replication) checkPeers(ctx context.Context, r *replica.Replica, keys *sealed.Keys, s show.Streams) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	for _, name := range p.peerNames() {
 		running.Go(func() {
 			for range peerChecks {
-				if err := r.Check(ctx, name); err == nil || errors.Is(err, replica.ErrUntrusted) ||
-					!watch.Sleep(ctx, peerCheckPause) {
+				err := r.Check(ctx, name)
+				if err == nil && !knowsKeys(ctx, r, name, keys) {
+					s.Reportf("the replica %s cannot read what clients got from this one: give all replicas the same keys "+
+						"in --key-file", name)
+				}
+				if err == nil || errors.Is(err, replica.ErrUntrusted) || !watch.Sleep(ctx, peerCheckPause) {
 					return
 				}
 			}
 		})
+	}
+}
+
+// keysService is the service of a replica that opens a token of another one. No server has this name.
+const keysService = "sealing keys"
+
+// knowsKeys reports whether a replica opens tokens of this one. It returns true if that is not known.
+func knowsKeys(ctx context.Context, r *replica.Replica, name string, keys *sealed.Keys) bool {
+	in, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+name, nil)
+	if err != nil {
+		return true
+	}
+	token := keys.Seal(sealed.Token{Kind: sealed.Cursor})
+	answer, err := r.Do(in, replica.Request{To: name, Service: keysService, Body: []byte(token)})
+	if err != nil { // also of an earlier version, which has no such service
+		return true
+	}
+	answer.Body.Close()
+	return answer.StatusCode != http.StatusConflict
+}
+
+// opensSealed returns the handler of keysService.
+func opensSealed(keys *sealed.Keys) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		token, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<10))
+		if err == nil {
+			_, err = keys.Open(string(token), sealed.Want{Kind: sealed.Cursor})
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusConflict)
+		}
 	}
 }
 

@@ -326,7 +326,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	f.singles = &singles{shared: f.shared, s: s, idle: f.idle, options: gateway.Options{
 		Host: host.Options{Logger: logger, Memory: memory}, Drain: zeroAsNone(f.drain),
 	}}
-	one, peers, err := f.openReplica(s)
+	one, peers, err := f.openReplica(keys, s)
 	if err != nil {
 		return err
 	}
@@ -338,7 +338,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	}
 	defer f.leave(context.WithoutCancel(ctx), s)
 	if one != nil {
-		defer inBackground(ctx, func(ctx context.Context) { f.checkPeers(ctx, one) })()
+		defer inBackground(ctx, func(ctx context.Context) { f.checkPeers(ctx, one, keys, s) })()
 	}
 	f.singles.replica = one
 	if err := f.singles.open(ctx); err != nil {
