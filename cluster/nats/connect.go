@@ -94,7 +94,7 @@ func Connect(ctx context.Context, opts *Options) (*Engine, error) {
 		return nil, fmt.Errorf("%s: %w", Redacted(opts.Servers), err)
 	}
 	e.checkSync(ctx)
-	if w := clockWarning(time.Now().Sub(e.Now())); w != "" {
+	if w := clockWarning(time.Since(e.Now())); w != "" {
 		e.warnings = append(e.warnings, w)
 	}
 	follow, stop := context.WithCancel(context.WithoutCancel(ctx))

@@ -10,7 +10,7 @@ import (
 // The lists for single callers are bounded in number and in bytes. They are removed when their server goes.
 func TestPrivateListsAreBounded(t *testing.T) {
 	for _, size := range []int{1, 1 << 20, maxLimitedBytes + 1} {
-		s := New(nil, Options{})
+		s := New(t.Context(), Options{})
 		for i := range 3 * maxLimitedLists {
 			key := listKey{server: "a", method: "resources/list", caller: toolbox.Principal(fmt.Sprint(i)), private: true}
 			k := s.entry(key)
