@@ -145,8 +145,12 @@ func createKey(v *visit) (string, error) {
 		}
 		key.Expires = time.Now().Add(lasts).UTC().Truncate(time.Second)
 	}
-	if err := mayCreate(v.visitor.id, &key); err != nil {
+	id := v.visitor.id
+	if err := mayCreate(id, &key); err != nil {
 		return "", err
+	}
+	if id != nil && !id.Expires.IsZero() && (key.Expires.IsZero() || key.Expires.After(id.Expires)) {
+		key.Expires = id.Expires // an administrator's key makes none that is good for longer
 	}
 	if _, err := readConnect(v, form.Get("client"), form.Get("view"), ""); err != nil {
 		return "", err
@@ -172,8 +176,7 @@ func createKey(v *visit) (string, error) {
 	return "created the key " + key.ID + ": it is shown only now", nil
 }
 
-// mayCreate returns an error if a visitor may not create a key. The operator may create every key. A key of an
-// administrator expires no later than the administrator's own.
+// mayCreate returns an error if a visitor may not create a key. The operator may create every key.
 func mayCreate(id *identity.Identity, key *identity.Key) error {
 	if id == nil {
 		return nil
@@ -184,9 +187,6 @@ func mayCreate(id *identity.Identity, key *identity.Key) error {
 	}
 	if id.Views != nil && (key.Views == nil || !slices.Contains(id.Views, key.Views[0])) {
 		return errOwnKeys
-	}
-	if !id.Expires.IsZero() && (key.Expires.IsZero() || key.Expires.After(id.Expires)) {
-		key.Expires = id.Expires
 	}
 	return nil
 }
