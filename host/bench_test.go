@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/testkit/shelf"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -23,8 +24,8 @@ func (n discardWriter) WriteHeader(int)             {}
 // BenchmarkHostHTTP measures the cost of the host itself, without network and with a tool that answers at once.
 func BenchmarkHostHTTP(b *testing.B) {
 	for size, n := range map[string]int{"64B": 64, "256KiB": 256 << 10} {
-		result := wireResult(`{"content":[{"type":"text","text":"` + strings.Repeat("x", n) + `"}]}`)
-		h := newHost(b, oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return result, nil }), nil)
+		result := shelf.WireResult(`{"content":[{"type":"text","text":"` + strings.Repeat("x", n) + `"}]}`)
+		h := newHost(b, shelf.OneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return result, nil }), nil)
 		b.Run("legacy/"+size, func(b *testing.B) {
 			benchPost(b, h, legacyCall(open(h.Handler()), "7", `,"arguments":{"text":"hello"}`))
 		})
@@ -34,9 +35,9 @@ func BenchmarkHostHTTP(b *testing.B) {
 	}
 	snap := &toolbox.Snapshot{}
 	for i := range 1000 {
-		snap.Tools = append(snap.Tools, wireDescriptor(fmt.Sprintf("s__t%d", i), `{"name":"own","description":"`+strings.Repeat("d", 300)+`","inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`))
+		snap.Tools = append(snap.Tools, shelf.WireDescriptor(fmt.Sprintf("s__t%d", i), `{"name":"own","description":"`+strings.Repeat("d", 300)+`","inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`))
 	}
-	h := newHost(b, &shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }}, nil)
+	h := newHost(b, &shelf.Shelf{Tools: func(toolbox.Principal) *toolbox.Snapshot { return snap }}, nil)
 	b.Run("legacy/list1000", func(b *testing.B) {
 		benchPost(b, h, request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, header: open(h.Handler())})
 	})
@@ -63,7 +64,7 @@ func benchPost(b *testing.B, host *host.Host, r request) {
 // BenchmarkHostLoopback measures a call over a real connection.
 func BenchmarkHostLoopback(b *testing.B) {
 	result := `{"content":[{"type":"text","text":"` + strings.Repeat("x", 64) + `"}]}`
-	h := newHost(b, oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return wireResult(result), nil }), nil)
+	h := newHost(b, shelf.OneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return shelf.WireResult(result), nil }), nil)
 	site := httptest.NewServer(h.Handler())
 	defer site.Close()
 	for name, r := range map[string]request{"legacy": legacyCall(session(b, site), "7", ""), "modern": modern("tools/call", "t", `"name":"t"`)} {

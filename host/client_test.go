@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/testkit/shelf"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -181,7 +182,7 @@ func TestLevelsNeedLogging(t *testing.T) {
 // A tool's source finds the client in its context.
 func TestTheClientReachesTheToolbox(t *testing.T) {
 	came := make(chan *interop.Client, 1)
-	site := newSite(t, oneTool(func(ctx context.Context, _ toolbox.Call) (*toolbox.Result, error) {
+	site := newSite(t, shelf.OneTool(func(ctx context.Context, _ toolbox.Call) (*toolbox.Result, error) {
 		came <- interop.ClientOf(ctx)
 		return nil, nil
 	}), nil)

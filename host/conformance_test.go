@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/internal/testkit/peers"
+	"github.com/indusagi/indus/internal/testkit/shelf"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -66,7 +67,7 @@ const onePixel = `"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z
 // conformanceToolbox returns the tools that the suite expects by name.
 func conformanceToolbox() toolbox.Source {
 	reg := toolbox.NewRegistry(nil)
-	image := media(`{"type":"image","data":` + onePixel + `,"mimeType":"image/png"}`)
+	image := shelf.Media(`{"type":"image","data":` + onePixel + `,"mimeType":"image/png"}`)
 	add := func(name string, run func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error)) {
 		reg.Add(toolbox.Tool{Name: name, Description: "a fixture of the conformance suite", Run: run})
 	}
@@ -77,10 +78,10 @@ func conformanceToolbox() toolbox.Source {
 	}
 	gives("test_simple_text", toolbox.Text("This is a simple text response for testing."))
 	gives("test_image_content", image)
-	gives("test_audio_content", media(`{"type":"audio","data":"UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=","mimeType":"audio/wav"}`))
-	gives("test_embedded_resource", media(`{"type":"resource","resource":{"uri":"test://embedded-resource","mimeType":"text/plain","text":"This is an embedded resource content."}}`))
+	gives("test_audio_content", shelf.Media(`{"type":"audio","data":"UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=","mimeType":"audio/wav"}`))
+	gives("test_embedded_resource", shelf.Media(`{"type":"resource","resource":{"uri":"test://embedded-resource","mimeType":"text/plain","text":"This is an embedded resource content."}}`))
 	gives("test_multiple_content_types", toolbox.Text("Multiple content types test:"), image,
-		media(`{"type":"resource","resource":{"uri":"test://mixed-content-resource","mimeType":"application/json","text":"{\"test\":\"data\",\"value\":123}"}}`))
+		shelf.Media(`{"type":"resource","resource":{"uri":"test://mixed-content-resource","mimeType":"application/json","text":"{\"test\":\"data\",\"value\":123}"}}`))
 	gives("test_logging_tool", toolbox.Text("nothing is logged"))
 	gives("test_streaming_elicitation", toolbox.Text("nothing is asked"))
 	add("test_error_handling", func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
@@ -107,9 +108,4 @@ func conformanceToolbox() toolbox.Source {
 			return nil, nil
 		}})
 	return reg
-}
-
-// media returns a block in MCP's own grammar.
-func media(raw string) toolbox.Block {
-	return toolbox.Block{Wire: toolbox.Wire{Format: "mcp/modern", JSON: json.RawMessage(raw)}}
 }

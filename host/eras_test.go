@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/testkit/shelf"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
 
 // A code that an era does not have does not reach its clients: -32042 requires a URL, -32002 was removed.
 func TestErrorsAreOfTheClientsEra(t *testing.T) {
-	site := newSite(t, oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	site := newSite(t, shelf.OneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		return nil, &interop.RPCError{Code: -32042, Message: "open it", Data: []byte(`{"elicitations":[]}`)}
 	}), nil)
 	_, old := legacyCall(session(t, site), "7", "").send(t, site)
@@ -72,7 +73,7 @@ func TestAVersionIsKnownOrTheShapeDecides(t *testing.T) {
 func TestTheReasonOfACancellationIsPassedOn(t *testing.T) {
 	causes := make(chan error, 1)
 	begun := make(chan bool, 1)
-	l := serveLines(t.Context(), t, newHost(t, oneTool(func(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	l := serveLines(t.Context(), t, newHost(t, shelf.OneTool(func(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		begun <- true
 		<-ctx.Done()
 		causes <- context.Cause(ctx)

@@ -15,39 +15,6 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// shelf is a toolbox with tools, a snapshot and calls that a test decides.
-type shelf struct {
-	toolbox.Watchers
-	snapshot func(toolbox.Principal) *toolbox.Snapshot
-	do       func(context.Context, toolbox.Call) (*toolbox.Result, error)
-}
-
-func (s *shelf) Snapshot(p toolbox.Principal) *toolbox.Snapshot { return s.snapshot(p) }
-
-func (s *shelf) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) { return s.do(ctx, c) }
-
-// oneTool returns a toolbox with the tool "t", which runs do.
-func oneTool(do func(context.Context, toolbox.Call) (*toolbox.Result, error)) *shelf {
-	snap := &toolbox.Snapshot{Tools: []toolbox.Descriptor{{Name: "t", Schema: json.RawMessage(`{"type":"object"}`)}}}
-	return &shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }, do: do}
-}
-
-// wireDescriptor returns a tool of a server, with its raw object.
-func wireDescriptor(name, raw string) toolbox.Descriptor {
-	var t struct{ InputSchema json.RawMessage }
-	if err := json.Unmarshal([]byte(raw), &t); err != nil {
-		panic(err)
-	}
-	return toolbox.Descriptor{Name: name, Server: "s", Tool: "own", Schema: t.InputSchema,
-		Wire: toolbox.Wire{Format: "mcp/legacy", JSON: json.RawMessage(raw)}}
-}
-
-// wireResult returns the result of a server's tool.
-func wireResult(raw string) *toolbox.Result {
-	return toolbox.WireResult(toolbox.Wire{Format: "mcp/modern", JSON: json.RawMessage(raw)},
-		func(toolbox.Wire) toolbox.Decoded { return toolbox.Decoded{} })
-}
-
 // newHost returns a host that is closed at the end of the test.
 func newHost(t testing.TB, src toolbox.Source, opts *host.Options) *host.Host {
 	h := host.New(src, opts)

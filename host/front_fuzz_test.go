@@ -12,17 +12,18 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/testkit/shelf"
 	"github.com/indusagi/indus/toolbox"
 )
 
 // fuzzHost echoes arguments as a local result, a relayed result, or progress.
 func fuzzHost(f *testing.F) *host.Host {
-	return newHost(f, oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	return newHost(f, shelf.OneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		if c.Progress != nil {
 			c.Progress(toolbox.Progress{Done: 1, Wire: toolbox.Wire{Format: "mcp/modern", JSON: c.Wire.JSON}})
 		}
 		if len(c.Input) > 0 && c.Input[0] == '{' {
-			return wireResult(string(c.Input)), nil
+			return shelf.WireResult(string(c.Input)), nil
 		}
 		return toolbox.NewResult(toolbox.JSON(c.Input)), nil
 	}), &host.Options{KeepAlive: -1, ListWait: -1})

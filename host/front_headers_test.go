@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/indusagi/indus/internal/testkit/shelf"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -17,12 +18,12 @@ func TestParamHeadersMustMatchTheArguments(t *testing.T) {
 		"b":{"type":"boolean","x-mcp-header":"Flag"},
 		"in":{"type":"object","properties":{"x":{"type":"string","x-mcp-header":"Deep"}}},
 		"plain":{"type":"string"}}}`
-	src := oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return nil, nil })
+	src := shelf.OneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return nil, nil })
 	snap := &toolbox.Snapshot{Tools: []toolbox.Descriptor{
 		{Name: "t", Schema: json.RawMessage(schema)},
 		{Name: "bad", Schema: json.RawMessage(`{"type":"object","properties":{"s":{"type":"array","x-mcp-header":"S"}}}`)},
 	}}
-	src.snapshot = func(toolbox.Principal) *toolbox.Snapshot { return snap }
+	src.Tools = func(toolbox.Principal) *toolbox.Snapshot { return snap }
 	site := newSite(t, src, nil)
 	tests := []struct {
 		args    string

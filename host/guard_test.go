@@ -14,6 +14,7 @@ import (
 
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/identity"
+	"github.com/indusagi/indus/internal/testkit/shelf"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -106,7 +107,7 @@ func TestForeignHostsAndOriginsAreRefused(t *testing.T) {
 
 func TestASessionBelongsToItsPrincipal(t *testing.T) {
 	var callers []toolbox.Principal
-	src := oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	src := shelf.OneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		callers = append(callers, c.Caller)
 		return nil, nil
 	})

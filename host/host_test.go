@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/testkit/shelf"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -124,7 +125,7 @@ func TestSDKClientListsAndCalls(t *testing.T) {
 }
 
 func TestSDKClientHearsProgressInOrderAndBeforeTheResult(t *testing.T) {
-	src := oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	src := shelf.OneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		if c.Progress == nil {
 			return nil, errors.New("nobody listens")
 		}
@@ -157,7 +158,7 @@ func TestSDKClientHearsProgressInOrderAndBeforeTheResult(t *testing.T) {
 func TestSDKClientCancels(t *testing.T) {
 	onEachTransport(t, func(t *testing.T, _ string, connect func(*host.Host, *mcp.ClientOptions) *mcp.ClientSession) {
 		begun, ended := make(chan struct{}), make(chan struct{})
-		src := oneTool(func(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+		src := shelf.OneTool(func(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 			if string(c.Input) == `{"hang":true}` {
 				close(begun)
 				<-ctx.Done()

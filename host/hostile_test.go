@@ -15,13 +15,14 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/testkit/shelf"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
 
 func TestCloseDoesNotWaitForClientsThatDoNotRead(t *testing.T) {
 	text := strings.Repeat("x", 60<<10)
-	h := host.New(oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) {
+	h := host.New(shelf.OneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) {
 		return toolbox.NewResult(toolbox.Text(text)), nil
 	}), nil)
 	site := serveSite(t, h)
@@ -122,7 +123,7 @@ func TestAHopsFieldStandsOnce(t *testing.T) {
 		`{"resultType":"input_required","result\u0054ype":"complete"}`,
 		`{"_meta":{"a":1},"_meta":{}}`,
 	} {
-		site := newSite(t, oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return wireResult(raw), nil }), nil)
+		site := newSite(t, shelf.OneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return shelf.WireResult(raw), nil }), nil)
 		legacy := session(t, site)
 		for _, r := range []request{modern("tools/call", "t", `"name":"t"`), legacyCall(legacy, "7", "")} {
 			if _, body := r.send(t, site); !strings.Contains(body, `"code":-32603`) {
@@ -138,15 +139,15 @@ func TestOneToolDoesNotSpoilTheList(t *testing.T) {
 		`"description":5`, `"title":{}`, `"icons":{}`, `"annotations":"x"`, `"annotations":{"readOnlyHint":"yes"}`, `"annotations":{"title":1}`,
 		`"execution":[]`, `"_meta":7`, "\"description\":\"\xff\"", `"_meta":{"a":` + strings.Repeat("[", 3000) + strings.Repeat("]", 3000) + "}",
 	} {
-		tools = append(tools, wireDescriptor(fmt.Sprintf("bad%d", i), `{"name":"x","inputSchema":{"type":"object"},`+fields+`}`))
+		tools = append(tools, shelf.WireDescriptor(fmt.Sprintf("bad%d", i), `{"name":"x","inputSchema":{"type":"object"},`+fields+`}`))
 	}
 	tools = append(tools,
-		wireDescriptor("bad-properties", `{"name":"x","inputSchema":{"type":"object","properties":5}}`),
-		wireDescriptor("bad-required", `{"name":"x","inputSchema":{"type":"object","required":"x"}}`),
-		wireDescriptor("good", `{"name":"x","inputSchema":{"type":"object","properties":{},"required":[]},"title":null,"annotations":{"readOnlyHint":true,"x":1}}`))
-	src := oneTool(nil)
+		shelf.WireDescriptor("bad-properties", `{"name":"x","inputSchema":{"type":"object","properties":5}}`),
+		shelf.WireDescriptor("bad-required", `{"name":"x","inputSchema":{"type":"object","required":"x"}}`),
+		shelf.WireDescriptor("good", `{"name":"x","inputSchema":{"type":"object","properties":{},"required":[]},"title":null,"annotations":{"readOnlyHint":true,"x":1}}`))
+	src := shelf.OneTool(nil)
 	snap := &toolbox.Snapshot{Tools: tools}
-	src.snapshot = func(toolbox.Principal) *toolbox.Snapshot { return snap }
+	src.Tools = func(toolbox.Principal) *toolbox.Snapshot { return snap }
 	site := newSite(t, src, nil)
 	_, body := modern("tools/list", "", "").send(t, site)
 	var got struct {
@@ -176,7 +177,7 @@ func TestABodyMustCome(t *testing.T) {
 		r.ContentLength = length
 		r.Header.Set("Content-Type", "application/json")
 		w := &deadlineRecorder{ResponseRecorder: httptest.NewRecorder()}
-		newHost(t, oneTool(nil), nil).Handler().ServeHTTP(w, r)
+		newHost(t, shelf.OneTool(nil), nil).Handler().ServeHTTP(w, r)
 		n := len(w.deadlines)
 		if n < 3 || time.Until(w.deadlines[0]) > 30*time.Second {
 			t.Fatalf("%d: %v", length, w.deadlines)
@@ -262,7 +263,7 @@ func TestABodyThatDoesNotComeHoldsNothing(t *testing.T) {
 func TestAStalledClientMakesRoom(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", 12<<20)
-	src := oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	src := shelf.OneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		return toolbox.NewResult(toolbox.Text(large)), nil
 	})
 	site := newSite(t, src, &host.Options{Memory: interop.NewMemory(16 << 20)})

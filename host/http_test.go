@@ -9,11 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/testkit/shelf"
 	"github.com/indusagi/indus/toolbox"
 )
 
-func echoTool() *shelf {
-	return oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+func echoTool() *shelf.Shelf {
+	return shelf.OneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		return toolbox.NewResult(toolbox.Text(string(c.Input))), nil
 	})
 }

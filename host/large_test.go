@@ -8,16 +8,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/indusagi/indus/internal/testkit/shelf"
 	"github.com/indusagi/indus/toolbox"
 )
 
 func TestLargeMessagesBothWays(t *testing.T) {
 	args := `{"x":"` + strings.Repeat("y", 5<<20) + `","n":9007199254740993}`
-	src := oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	src := shelf.OneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		if c.Progress != nil {
 			c.Progress(toolbox.Progress{Done: 1})
 		}
-		return wireResult(`{"content":[],"back":` + string(c.Input) + `}`), nil
+		return shelf.WireResult(`{"content":[],"back":` + string(c.Input) + `}`), nil
 	})
 	site := newSite(t, src, nil)
 	legacy := session(t, site)
@@ -87,7 +88,7 @@ func (r *recorder) Header() http.Header    { return r.header }
 func (r *recorder) WriteHeader(status int) { r.status = status }
 
 func TestAServerThatCannotFlush(t *testing.T) {
-	src := oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	src := shelf.OneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		c.Progress(toolbox.Progress{Done: 1})
 		return nil, nil
 	})

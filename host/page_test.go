@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/testkit/fixture"
+	"github.com/indusagi/indus/internal/testkit/shelf"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
@@ -46,9 +47,9 @@ func TestPagesSurviveAChangeOfTheList(t *testing.T) {
 		{"ab0defghi1jk ab0defghi1jk ab01jk", "ab0 def 1jk"},
 	} {
 		lists := strings.Fields(tt.lists)
-		src := oneTool(nil)
+		src := shelf.OneTool(nil)
 		snap := snapshotNamed(lists[0])
-		src.snapshot = func(toolbox.Principal) *toolbox.Snapshot { return snap }
+		src.Tools = func(toolbox.Principal) *toolbox.Snapshot { return snap }
 		site := newSite(t, src, &host.Options{Page: 3})
 		legacy := session(t, site)
 		var pages []string
@@ -130,10 +131,10 @@ func TestWhatServersSayReachesClients(t *testing.T) {
 }
 
 func TestOwnersAreBoundedAndQuoted(t *testing.T) {
-	src := oneTool(nil)
+	src := shelf.OneTool(nil)
 	snap := snapshotNamed("")
 	site := newSite(t, src, nil)
-	src.snapshot = func(toolbox.Principal) *toolbox.Snapshot { return snap }
+	src.Tools = func(toolbox.Principal) *toolbox.Snapshot { return snap }
 	owner := func(id, instructions string, ttl time.Duration) {
 		d := snapshotNamed("t").Tools[0]
 		d.Name, d.Server = id+"__t", id
@@ -171,11 +172,11 @@ func TestOwnersAreBoundedAndQuoted(t *testing.T) {
 }
 
 func TestToolsListPublishesParametersOnRequest(t *testing.T) {
-	d := wireDescriptor("a", `{"name":"own","inputSchema":{"type":"object","$id":"x"},"title":"A"}`)
+	d := shelf.WireDescriptor("a", `{"name":"own","inputSchema":{"type":"object","$id":"x"},"title":"A"}`)
 	d.Parameters = json.RawMessage(`{"type":"object","properties":{}}`)
-	unfit := wireDescriptor("b", `{"name":"own","inputSchema":{"type":"object"}}`)
+	unfit := shelf.WireDescriptor("b", `{"name":"own","inputSchema":{"type":"object"}}`)
 	snap := &toolbox.Snapshot{Tools: []toolbox.Descriptor{d, unfit}}
-	src := &shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }}
+	src := &shelf.Shelf{Tools: func(toolbox.Principal) *toolbox.Snapshot { return snap }}
 	site := newSite(t, src, &host.Options{Parameters: true})
 	_, got := request{body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, header: session(t, site)}.send(t, site)
 	want := `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","inputSchema":{"type":"object","properties":{}},"title":"A"},{"name":"b","inputSchema":{"type":"object"}}]}}`

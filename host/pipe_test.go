@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/testkit/shelf"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -206,7 +207,7 @@ func TestAClientThatDoesNotReadHoldsNothingUp(t *testing.T) {
 func TestFirstListOnStdioWaitsForServers(t *testing.T) {
 	var now atomic.Pointer[toolbox.Snapshot]
 	now.Store(&toolbox.Snapshot{Pending: []string{"slow", "slower"}})
-	src := &shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return now.Load() }}
+	src := &shelf.Shelf{Tools: func(toolbox.Principal) *toolbox.Snapshot { return now.Load() }}
 	list := modernLine("1", "tools/list", "")
 	requested := make(chan string, 3)
 	l := serveLines(t.Context(), t, newHost(t, src, &host.Options{ListWait: time.Hour}))
@@ -253,7 +254,7 @@ func TestFirstListOnStdioWaitsForServers(t *testing.T) {
 func TestTenMegabytesPassThroughStdio(t *testing.T) {
 	t.Parallel()
 	raw := "{\n\"content\": [ \"" + strings.Repeat("x", 10<<20) + "\" ,\r\n 9007199254740993 ] }"
-	src := oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return wireResult(raw), nil })
+	src := shelf.OneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return shelf.WireResult(raw), nil })
 	l := serveLines(t.Context(), t, newHost(t, src, nil))
 	l.ask(fmt.Sprintf(initializeLine, "2025-06-18"))
 	got := l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}`)
@@ -266,7 +267,7 @@ func TestTenMegabytesPassThroughStdio(t *testing.T) {
 func TestAThousandInFlightHoldBackTheRest(t *testing.T) {
 	var running atomic.Int64
 	full, free := make(chan struct{}), make(chan struct{})
-	src := oneTool(func(ctx context.Context, _ toolbox.Call) (*toolbox.Result, error) {
+	src := shelf.OneTool(func(ctx context.Context, _ toolbox.Call) (*toolbox.Result, error) {
 		if running.Add(1) == 1000 {
 			close(full)
 		}

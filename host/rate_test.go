@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/testkit/shelf"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -105,7 +106,7 @@ func TestHostsBesideOneAnother(t *testing.T) {
 		return toolbox.Principal(r.Header.Get("Authorization")), nil
 	}}
 	called, release := make(chan struct{}), make(chan struct{})
-	tools := oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) {
+	tools := shelf.OneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) {
 		close(called)
 		<-release
 		return toolbox.NewResult(), nil

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/testkit/shelf"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -97,7 +98,7 @@ func openDirectSession(t testing.TB, h http.Handler, version string) map[string]
 
 // talkingTools returns a tool that reports each line of its argument, and then answers.
 func talkingTools() toolbox.Source {
-	return oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	return shelf.OneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		var in struct{ Say []string }
 		if err := json.Unmarshal(c.Input, &in); err != nil {
 			return nil, err
@@ -306,7 +307,7 @@ func TestWhatIsKeptIsBounded(t *testing.T) {
 		}
 	})
 	t.Run("an answer that is too large", func(t *testing.T) {
-		h := newHost(t, oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+		h := newHost(t, shelf.OneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 			return toolbox.NewResult(toolbox.Text(strings.Repeat(long, 2))), nil
 		}), &host.Options{Replay: host.NewReplay(2000, 0)}).Handler()
 		header := openDirectSession(t, h, "2025-11-25")

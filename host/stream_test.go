@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/testkit/shelf"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
 
 // heldTool is a tool that reports its calls, and waits until they are released.
 type heldTool struct {
-	*shelf
+	*shelf.Shelf
 	begun chan toolbox.Call
 	free  chan struct{}
 	ended chan error // the errors of the calls' contexts
@@ -26,7 +27,7 @@ type heldTool struct {
 
 func newHeldTool() *heldTool {
 	g := &heldTool{begun: make(chan toolbox.Call, 10), free: make(chan struct{}), ended: make(chan error, 10)}
-	g.shelf = oneTool(func(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	g.Shelf = shelf.OneTool(func(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		g.begun <- c
 		select {
 		case <-g.free:

@@ -10,61 +10,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/host/internal/tools"
+	"github.com/indusagi/indus/internal/testkit/shelf"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
 
-// shelf is a toolbox with tools, a snapshot and calls that a test decides.
-type shelf struct {
-	toolbox.Watchers
-	snapshot func(toolbox.Principal) *toolbox.Snapshot
-	do       func(context.Context, toolbox.Call) (*toolbox.Result, error)
-}
-
-func (s *shelf) Snapshot(p toolbox.Principal) *toolbox.Snapshot { return s.snapshot(p) }
-
-func (s *shelf) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) { return s.do(ctx, c) }
-
-// oneTool returns a toolbox with the tool "t", which runs do.
-func oneTool(do func(context.Context, toolbox.Call) (*toolbox.Result, error)) *shelf {
-	snap := &toolbox.Snapshot{Tools: []toolbox.Descriptor{{Name: "t", Schema: json.RawMessage(`{"type":"object"}`)}}}
-	return &shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }, do: do}
-}
-
-// wireDescriptor returns a tool of a server, with its raw object.
-func wireDescriptor(name, raw string) toolbox.Descriptor {
-	var t struct{ InputSchema json.RawMessage }
-	if err := json.Unmarshal([]byte(raw), &t); err != nil {
-		panic(err)
-	}
-	return toolbox.Descriptor{Name: name, Server: "s", Tool: "own", Schema: t.InputSchema,
-		Wire: toolbox.Wire{Format: "mcp/legacy", JSON: json.RawMessage(raw)}}
-}
-
-// wireResult returns the result of a server's tool.
-func wireResult(raw string) *toolbox.Result {
-	return toolbox.WireResult(toolbox.Wire{Format: "mcp/modern", JSON: json.RawMessage(raw)},
-		func(toolbox.Wire) toolbox.Decoded { return toolbox.Decoded{} })
-}
-
-// media returns a block in MCP's grammar.
-func media(raw string) toolbox.Block {
-	return toolbox.Block{Wire: toolbox.Wire{Format: "mcp/modern", JSON: json.RawMessage(raw)}}
-}
-
 func TestToolsListKeepsItsOwnersBytes(t *testing.T) {
 	const raw = `{ "name": "own", "x-unknown": [1.50, null], "inputSchema": {"type":"object","properties":{"b":{"const":9007199254740993},"a":{}}}, "annotations": {"priority":0}, "title":"" }`
 	snap := &toolbox.Snapshot{Tools: []toolbox.Descriptor{
-		wireDescriptor("s__own", raw),
+		shelf.WireDescriptor("s__own", raw),
 		{Name: "local", Description: "a \"local\" one", Schema: json.RawMessage(`{"type":"object"}`)},
 		{Name: "bare"},
-		wireDescriptor("untyped", `{"name":"own","inputSchema":{}}`),
-		wireDescriptor("nullable", `{"name":"own","inputSchema":{"type":["object","null"]}}`),
+		shelf.WireDescriptor("untyped", `{"name":"own","inputSchema":{}}`),
+		shelf.WireDescriptor("nullable", `{"name":"own","inputSchema":{"type":["object","null"]}}`),
 		{Name: "broken", Schema: json.RawMessage(`{"type":"object"`)},
-		wireDescriptor("twice", `{"name":"own","name":"other","inputSchema":{"type":"object"}}`),
-		wireDescriptor("s__own", `{"name":"late","inputSchema":{"type":"object"}}`),
+		shelf.WireDescriptor("twice", `{"name":"own","name":"other","inputSchema":{"type":"object"}}`),
+		shelf.WireDescriptor("s__own", `{"name":"late","inputSchema":{"type":"object"}}`),
 	}}
-	src := &shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }}
+	src := &shelf.Shelf{Tools: func(toolbox.Principal) *toolbox.Snapshot { return snap }}
 	got, err := tools.New(src, tools.Options{}).Handle(t.Context(), interop.Message{Method: "tools/list", Era: interop.Legacy}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +45,7 @@ func TestToolsListIsEachPrincipalsOwn(t *testing.T) {
 		p := toolbox.Principal(fmt.Sprint("p", i))
 		snaps[p] = &toolbox.Snapshot{Tools: []toolbox.Descriptor{{Name: "of_" + string(p)}}}
 	}
-	b := tools.New(&shelf{snapshot: func(p toolbox.Principal) *toolbox.Snapshot { return snaps[p] }}, tools.Options{})
+	b := tools.New(&shelf.Shelf{Tools: func(p toolbox.Principal) *toolbox.Snapshot { return snaps[p] }}, tools.Options{})
 	for range 2 {
 		for p := range snaps {
 			got, err := b.Handle(t.Context(), interop.Message{Method: "tools/list", Caller: p}, nil)
@@ -97,9 +60,9 @@ func TestToolsListIsEachPrincipalsOwn(t *testing.T) {
 func TestToolsListIsRenderedOnce(t *testing.T) {
 	snap := &toolbox.Snapshot{}
 	for i := range 1000 {
-		snap.Tools = append(snap.Tools, wireDescriptor(fmt.Sprintf("s__t%d", i), `{"name":"own","description":"words","inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`))
+		snap.Tools = append(snap.Tools, shelf.WireDescriptor(fmt.Sprintf("s__t%d", i), `{"name":"own","description":"words","inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`))
 	}
-	b := tools.New(&shelf{snapshot: func(toolbox.Principal) *toolbox.Snapshot { return snap }}, tools.Options{})
+	b := tools.New(&shelf.Shelf{Tools: func(toolbox.Principal) *toolbox.Snapshot { return snap }}, tools.Options{})
 	m := interop.Message{Method: "tools/list", Era: interop.Legacy}
 	first, _ := b.Handle(t.Context(), m, nil)
 	if n := testing.AllocsPerRun(100, func() {
@@ -114,9 +77,9 @@ func TestToolsListIsRenderedOnce(t *testing.T) {
 
 func TestCallReachesTheToolExactly(t *testing.T) {
 	var got toolbox.Call
-	src := oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	src := shelf.OneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 		got = c
-		return wireResult(`{"content":[]}`), nil
+		return shelf.WireResult(`{"content":[]}`), nil
 	})
 	const params = `{ "arguments": {"z": 1e400, "a":[9007199254740993 ]}, "name":"t", "unknown":{"k":null}, "_meta":{"progressToken":1.0} }`
 	for era, format := range map[interop.Era]string{interop.Legacy: "mcp/legacy", interop.Modern: "mcp/modern"} {
@@ -168,7 +131,7 @@ func TestCallFailures(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			src := oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return nil, tt.err })
+			src := shelf.OneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return nil, tt.err })
 			got, err := tools.New(src, tools.Options{}).Handle(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t"}`)}, nil)
 			var rpc *interop.RPCError
 			if tt.result != "" {
@@ -180,7 +143,7 @@ func TestCallFailures(t *testing.T) {
 			}
 		})
 	}
-	src := oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return nil, fault(interop.Protocol, nil) })
+	src := shelf.OneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return nil, fault(interop.Protocol, nil) })
 	_, err := tools.New(src, tools.Options{}).Handle(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t"}`)}, nil)
 	if !errors.Is(err, interop.Protocol) {
 		t.Errorf("a server that breaks the protocol is an error: %v", err)
@@ -199,12 +162,12 @@ func TestLocalResults(t *testing.T) {
 		{"failure", toolbox.ErrorResult("no"), `{"content":[{"type":"text","text":"no"}],"isError":true}`, ""},
 		{"structured", toolbox.StructuredResult(json.RawMessage(`{"b":2}`), toolbox.Text("x")), `{"content":[{"type":"text","text":"x"}],"structuredContent":{"b":2}}`, ""},
 		{"structured, no object", toolbox.StructuredResult(json.RawMessage(`[1]`)), `{"content":[]}`, `{"content":[],"structuredContent":[1]}`},
-		{"media", toolbox.NewResult(media(`{"type":"image","x":1}`)), `{"content":[{"type":"image","x":1}]}`, ""},
-		{"relayed", wireResult(`{"content": [ {"type":"new"} ],"isError":false}`), `{"content": [ {"type":"new"} ],"isError":false}`, ""},
+		{"media", toolbox.NewResult(shelf.Media(`{"type":"image","x":1}`)), `{"content":[{"type":"image","x":1}]}`, ""},
+		{"relayed", shelf.WireResult(`{"content": [ {"type":"new"} ],"isError":false}`), `{"content": [ {"type":"new"} ],"isError":false}`, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := tools.New(oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return tt.r, nil }), tools.Options{})
+			b := tools.New(shelf.OneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return tt.r, nil }), tools.Options{})
 			for era, want := range map[interop.Era]string{interop.Legacy: tt.legacy, interop.Modern: tt.modern} {
 				if want == "" {
 					want = tt.legacy
@@ -217,10 +180,10 @@ func TestLocalResults(t *testing.T) {
 		})
 	}
 	for name, r := range map[string]*toolbox.Result{
-		"block":      toolbox.NewResult(media(`{`)),
+		"block":      toolbox.NewResult(shelf.Media(`{`)),
 		"structured": toolbox.StructuredResult(json.RawMessage(`{`)),
 	} {
-		b := tools.New(oneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return r, nil }), tools.Options{})
+		b := tools.New(shelf.OneTool(func(context.Context, toolbox.Call) (*toolbox.Result, error) { return r, nil }), tools.Options{})
 		if got, err := b.Handle(t.Context(), interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"t"}`)}, nil); err == nil {
 			t.Errorf("broken %s goes out: %s", name, got)
 		}
@@ -242,7 +205,7 @@ func TestProgressKeepsItsBytes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var got string
-		src := oneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+		src := shelf.OneTool(func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
 			if (c.Progress == nil) != (tt.want == "") {
 				t.Errorf("%s: Progress is nil: %v", tt.token, c.Progress == nil)
 			}
