@@ -153,13 +153,3 @@ func (s *Site) URLs() (urls []string) {
 	}
 	return urls
 }
-
-// Restart restarts a replica as SIGTERM and a ready delay do: the balancer sends it no more requests before it stops.
-func (s *Site) Restart(m *Member) error {
-	m.Gateway().Leave()
-	s.WaitReady(m.t, len(s.Members)-1)
-	err := m.Stop()
-	m.Start()
-	s.WaitReady(m.t, len(s.Members))
-	return err
-}
