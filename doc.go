@@ -1,7 +1,7 @@
 // Package indus is the root of the module and holds no code. The command is cmd/indus; the packages are:
 //
-//   - interop: mounts MCP servers as one toolbox. Call Mount first. interop/interoptest has servers in
-//     memory for tests.
+//   - interop: mounts MCP servers as one toolbox. Call Mount first. interop/config describes servers,
+//     interop/interoptest has servers in memory for tests.
 //   - host: publishes a toolbox to MCP clients, over HTTP, stdio and in memory.
 //   - gateway: puts many servers behind one: tools, prompts, resources and the questions of servers. gateway/activity
 //     has its requests in memory.

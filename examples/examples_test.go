@@ -10,11 +10,12 @@ import (
 	"github.com/indusagi/indus/internal/testkit/modelserver"
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 func TestMountRuns(t *testing.T) {
 	command, args := peers.Everything(t, "stdio")
-	config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
+	file, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
 		"everything": map[string]any{"command": command, "args": args},
 	}})
 	if err != nil {
@@ -23,7 +24,7 @@ func TestMountRuns(t *testing.T) {
 	bin := fixture.GoBuild(t, "github.com/indusagi/indus/examples/mount")
 	// The program starts in another directory, because this checkout is a project that has a server
 	// itself.
-	mount := fixture.Command{Path: bin, Args: []string{fixture.File(t, string(config))}, Dir: t.TempDir()}
+	mount := fixture.Command{Path: bin, Args: []string{fixture.File(t, string(file))}, Dir: t.TempDir()}
 	out, stderr, err := fixture.Run(t, mount, time.Minute)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, stderr)
@@ -36,7 +37,7 @@ func TestMountRuns(t *testing.T) {
 func TestPublishRuns(t *testing.T) {
 	bin := fixture.GoBuild(t, "github.com/indusagi/indus/examples/publish")
 	p := fixture.Start(t, fixture.Command{Path: bin, Args: []string{"127.0.0.1:0"}})
-	e := interop.NewEndpoint(interop.Server{ID: "s", Transport: interop.HTTP{URL: p.Line()}}, nil)
+	e := interop.NewEndpoint(config.Server{ID: "s", Transport: config.HTTP{URL: p.Line()}}, nil)
 	defer e.Close()
 	if err := e.Open(t.Context()); err != nil {
 		t.Fatal(err)
@@ -49,15 +50,15 @@ func TestPublishRuns(t *testing.T) {
 
 func TestGatewayRuns(t *testing.T) {
 	server := map[string]any{"command": fixture.Build(t)}
-	config, err := json.Marshal(map[string]any{"servers": map[string]any{"github": server, "other": server}})
+	file, err := json.Marshal(map[string]any{"servers": map[string]any{"github": server, "other": server}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	bin := fixture.GoBuild(t, "github.com/indusagi/indus/examples/gateway")
-	p := fixture.Start(t, fixture.Command{Path: bin, Args: []string{fixture.File(t, string(config)), "127.0.0.1:0"}})
+	p := fixture.Start(t, fixture.Command{Path: bin, Args: []string{fixture.File(t, string(file)), "127.0.0.1:0"}})
 	url := p.Line()
 	for path, tool := range map[string]string{"": "other__echo", "/github": "echo", "/@git": "github__echo"} {
-		e := interop.NewEndpoint(interop.Server{ID: "g", Transport: interop.HTTP{URL: url + path}}, nil)
+		e := interop.NewEndpoint(config.Server{ID: "g", Transport: config.HTTP{URL: url + path}}, nil)
 		defer e.Close()
 		if err := e.Open(t.Context()); err != nil {
 			t.Fatal(path, err)

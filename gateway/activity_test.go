@@ -18,6 +18,7 @@ import (
 	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/indusagi/indus/toolbox/catalog"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -258,7 +259,7 @@ func TestInventedToolsShareASum(t *testing.T) {
 			if text != "" {
 				control.Policy = always(rules(t, text), false)
 			}
-			g := scripts{"s": s}.open(t, gateway.Options{Transparent: "s", Control: control}, interop.Server{ID: "s"})
+			g := scripts{"s": s}.open(t, gateway.Options{Transparent: "s", Control: control}, config.Server{ID: "s"})
 			for i := range invented {
 				ask(t, g.Handler(), "/mcp", "tools/call", fmt.Sprintf(`{"name":"invented %d","arguments":{}}`, i))
 			}
@@ -289,7 +290,7 @@ func TestAnOperatorCancelsAParkedCall(t *testing.T) {
 		return nil, nil, err
 	})
 	a := activity.New()
-	g := gateway.New(t.Context(), []interop.Server{{ID: "s", Era: interop.Legacy}}, &gateway.Options{
+	g := gateway.New(t.Context(), []config.Server{{ID: "s", Era: interop.Legacy}}, &gateway.Options{
 		Ledger: shelf{"s": s}.options(t), Control: gateway.Control{Activity: a},
 	})
 	t.Cleanup(g.Close)

@@ -9,6 +9,7 @@ import (
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // pace records how often a list of a server changed recently.
@@ -176,8 +177,8 @@ func (v *view) kindListChanged(k *clientKind, row *methods.Row, l *listedRows) b
 // isListPerPrincipal reports whether each principal may have its own list, because a server has a connection for each
 // principal.
 func (v *view) isListPerPrincipal(row *methods.Row) bool {
-	return slices.ContainsFunc(v.gateway.attached.Fleet.Servers(), func(s interop.Server) bool {
-		return s.Pool.Per == interop.PerPrincipal && v.scope.mayContain(s.ID, row.Kind)
+	return slices.ContainsFunc(v.gateway.attached.Fleet.Servers(), func(s config.Server) bool {
+		return s.Pool.Per == config.PerPrincipal && v.scope.mayContain(s.ID, row.Kind)
 	})
 }
 

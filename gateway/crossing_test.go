@@ -22,6 +22,7 @@ import (
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -418,7 +419,7 @@ func nothingCrosses(t *testing.T, serve func(*sealed.Keys, func(*gateway.Options
 	}
 	inMemory := shelf{"old": talkers["old"].Server, "new": talkers["new"].Server, "own": talkers["own"].Server}.options(t).Mount.Endpoint
 	attached := &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
-		Endpoint: func(s interop.Server) *interop.EndpointOptions {
+		Endpoint: func(s config.Server) *interop.EndpointOptions {
 			if scripts[s.ID] == nil {
 				return inMemory(s)
 			}
@@ -433,8 +434,8 @@ func nothingCrosses(t *testing.T, serve func(*sealed.Keys, func(*gateway.Options
 		o.Host.Authenticate = func(r *http.Request) (toolbox.Principal, error) {
 			return toolbox.Principal(r.Header.Get("Authorization")), nil
 		}
-		return gateway.New(context.Background(), []interop.Server{
-			{ID: "old", Era: interop.Legacy}, {ID: "new", Era: interop.Modern}, {ID: "own", Era: interop.Legacy, Pool: interop.Pool{Per: interop.PerPrincipal}},
+		return gateway.New(context.Background(), []config.Server{
+			{ID: "old", Era: interop.Legacy}, {ID: "new", Era: interop.Modern}, {ID: "own", Era: interop.Legacy, Pool: config.Pool{Per: config.PerPrincipal}},
 			{ID: "diary", Era: interop.Modern}, {ID: "jobs", Era: interop.Modern},
 		}, o)
 	})

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -95,7 +96,7 @@ func TestListsAreByWhatClientsDeclare(t *testing.T) {
 			}{{path: "/mcp", prefix: "s__"}, {path: "/mcp/s"}, {path: "/mcp/@v", prefix: "s__"}, {path: "/mcp", transparent: "s", denied: []string{"denied"}}} {
 				t.Run(string(server)+" server, "+string(client)+" client, "+at.path+at.transparent, func(t *testing.T) {
 					t.Parallel()
-					conf := interop.Server{ID: "s", Era: server}
+					conf := config.Server{ID: "s", Era: server}
 					if at.transparent == "" {
 						conf.Tools.Deny = []string{"denied"}
 					}
@@ -134,7 +135,7 @@ func TestListsAreByWhatClientsDeclare(t *testing.T) {
 // A client knows a tool from before the gateway was restarted, and calls it without listing it again.
 func TestCallOfAToolThatIsListedToSome(t *testing.T) {
 	t.Parallel()
-	g := scripts{"s": selectiveServer()}.open(t, gateway.Options{}, interop.Server{ID: "s", Era: interop.Legacy})
+	g := scripts{"s": selectiveServer()}.open(t, gateway.Options{}, config.Server{ID: "s", Era: interop.Legacy})
 	if err := g.Attached().Fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -159,8 +160,8 @@ func TestWhatIsListedToSomeIsGuarded(t *testing.T) {
 	t.Parallel()
 	s := selectiveServer()
 	o := scripts{"s": s}.options(t)
-	o.Policy = interop.HoldChanges
-	g := gateway.New(t.Context(), []interop.Server{{ID: "s", Era: interop.Modern}}, &gateway.Options{Ledger: o})
+	o.Policy = config.HoldChanges
+	g := gateway.New(t.Context(), []config.Server{{ID: "s", Era: interop.Modern}}, &gateway.Options{Ledger: o})
 	t.Cleanup(g.Close)
 	if err := g.Attached().Fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
@@ -194,7 +195,7 @@ func TestWhatIsGoneIsListedToNobody(t *testing.T) {
 			return `{"tools":[` + strings.Join(rows, ",") + `]}`, nil
 		},
 	}}
-	g := scripts{"s": s}.open(t, gateway.Options{}, interop.Server{ID: "s", Era: interop.Legacy})
+	g := scripts{"s": s}.open(t, gateway.Options{}, config.Server{ID: "s", Era: interop.Legacy})
 	fleet := g.Attached().Fleet
 	if err := fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // discover returns the capabilities of the view and the instructions of its servers.
@@ -94,7 +95,7 @@ func (v *view) serverInstructions(requester listRequester) []protocol.ServerInst
 		if protocol.Has(d.Capabilities, []string{"tools"}) {
 			entries = "tools"
 		}
-		prefix := interop.Server{ID: server}.Prefixes()[0]
+		prefix := config.Server{ID: server}.Prefixes()[0]
 		all = append(all, protocol.ServerInstructions{Server: server, Kind: entries, Prefix: prefix, Text: d.Instructions})
 	}
 	return all

@@ -8,6 +8,7 @@ import (
 
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -36,7 +37,7 @@ func TestOpenQuestionsEndWithWhatAskedThem(t *testing.T) {
 				ended := make(chan error, 1)
 				opts := shelf{"a": patient(ended)}.options(t)
 				opts.Mount.Drain = time.Hour
-				g := gateway.New(t.Context(), []interop.Server{{ID: "a", Era: interop.Legacy}}, &gateway.Options{Ledger: opts, Drain: time.Hour})
+				g := gateway.New(t.Context(), []config.Server{{ID: "a", Era: interop.Legacy}}, &gateway.Options{Ledger: opts, Drain: time.Hour})
 				t.Cleanup(g.Close)
 				questions, enough := make(chan struct{}), make(chan struct{})
 				c := dialWith(t, g, "/mcp", era, &mcp.ClientOptions{ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -15,10 +16,10 @@ import (
 type shelf map[string]*mcp.Server
 
 // servers returns the configuration of the servers, in the order of ids.
-func (shelf) servers(ids ...string) []interop.Server {
-	out := make([]interop.Server, len(ids))
+func (shelf) servers(ids ...string) []config.Server {
+	out := make([]config.Server, len(ids))
 	for i, id := range ids {
-		out[i] = interop.Server{ID: id}
+		out[i] = config.Server{ID: id}
 	}
 	return out
 }
@@ -26,7 +27,7 @@ func (shelf) servers(ids ...string) []interop.Server {
 // options connects a gateway to the servers. A server that is nil cannot be reached.
 func (s shelf) options(t testing.TB) *ledger.Options {
 	return &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
-		Endpoint: func(of interop.Server) *interop.EndpointOptions {
+		Endpoint: func(of config.Server) *interop.EndpointOptions {
 			clientEnd, serverEnd := mcp.NewInMemoryTransports()
 			if s[of.ID] != nil {
 				session, err := s[of.ID].Connect(context.Background(), serverEnd, nil)

@@ -14,6 +14,7 @@ import (
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 const (
@@ -135,7 +136,7 @@ func (f *taskFollower) run(ctx context.Context) {
 	client := *f.request.Client
 	client.Back = f.receive
 	ctx = interop.WithClient(ctx, &client)
-	isThere := func(s interop.Server) bool { return s.ID == f.server && originOf(s) == f.origin }
+	isThere := func(s config.Server) bool { return s.ID == f.server && originOf(s) == f.origin }
 	fleet := f.view.gateway.attached.Fleet
 	for wait := followRetry; slices.ContainsFunc(fleet.Servers(), isThere); wait = min(2*wait, maxFollowRetry) {
 		begun := time.Now()

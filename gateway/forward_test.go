@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/gateway"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -48,10 +48,10 @@ func TestForwardedHeadersDoNotCross(t *testing.T) {
 		return web.URL
 	}
 	both := upstream("s")
-	servers := []interop.Server{
-		{ID: "none", Transport: interop.HTTP{URL: both}},
-		{ID: "id", Transport: interop.HTTP{URL: both}, Forward: interop.Forward{Headers: []string{"x-request-id"}}},
-		{ID: "token", Transport: interop.HTTP{URL: both}, Forward: interop.Forward{Authorization: true}},
+	servers := []config.Server{
+		{ID: "none", Transport: config.HTTP{URL: both}},
+		{ID: "id", Transport: config.HTTP{URL: both}, Forward: config.Forward{Headers: []string{"x-request-id"}}},
+		{ID: "token", Transport: config.HTTP{URL: both}, Forward: config.Forward{Authorization: true}},
 	}
 	g := gateway.New(t.Context(), servers, nil)
 	t.Cleanup(g.Close)

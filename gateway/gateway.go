@@ -21,6 +21,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/replica"
 	"github.com/indusagi/indus/schema"
@@ -130,7 +131,7 @@ func (g *Gateway) Format(w fmt.State, _ rune) { _, _ = fmt.Fprint(w, g.attached.
 
 // New connects the servers and publishes them. It returns at once, whatever the servers do. ctx bounds only the reading
 // of the ledger. The caller closes the gateway.
-func New(ctx context.Context, servers []interop.Server, opts *Options) *Gateway {
+func New(ctx context.Context, servers []config.Server, opts *Options) *Gateway {
 	g := &Gateway{
 		views: map[string]*view{}, table: methods.Table(), paces: map[paceKey]*pace{}, restarts: map[string]restarts{},
 		startedAt: time.Now(), ready: make(chan struct{}),
@@ -211,7 +212,7 @@ func (g *Gateway) ledgerOptions() *ledger.Options {
 func (g *Gateway) Attached() *ledger.Attachment { return g.attached }
 
 // setForwardedHeaders stores the names of the request headers that the servers get. The hosts pass these headers on.
-func (g *Gateway) setForwardedHeaders(servers []interop.Server) {
+func (g *Gateway) setForwardedHeaders(servers []config.Server) {
 	var names []string
 	for _, s := range servers {
 		names = append(names, s.Forward.Names()...)
@@ -224,7 +225,7 @@ func (g *Gateway) setForwardedHeaders(servers []interop.Server) {
 // Reload applies another configuration. It adds and removes servers, without a failed call to the servers that stay,
 // and changes the named views. A view is closed with its sessions if its server or selection is gone, or if it has
 // another selection now.
-func (g *Gateway) Reload(servers []interop.Server, views map[string]View) {
+func (g *Gateway) Reload(servers []config.Server, views map[string]View) {
 	g.mu.Lock()
 	g.namedViews = views
 	g.mu.Unlock()
@@ -234,7 +235,7 @@ func (g *Gateway) Reload(servers []interop.Server, views map[string]View) {
 	g.dropViews()
 	current := g.attached.Fleet.Servers()
 	stays := func(id string) bool { // lists of another server that had this id do not count for the new one
-		same := func(s interop.Server) bool { return s.ID == id }
+		same := func(s config.Server) bool { return s.ID == id }
 		before, now := slices.IndexFunc(previous, same), slices.IndexFunc(current, same)
 		return now >= 0 && (before < 0 || originOf(previous[before]) == originOf(current[now]))
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -220,7 +221,7 @@ func TestWhatAServerSaidIsNotItsSuccessors(t *testing.T) {
 	with := shelf{"one": library("one")} // the other server cannot be reached
 	path := filepath.Join(t.TempDir(), "ledger.jsonl")
 	seen := &eventLog{more: make(chan struct{})}
-	run := func(config ...interop.Server) *gateway.Gateway {
+	run := func(servers ...config.Server) *gateway.Gateway {
 		log, err := ledger.OpenFile(t.Context(), path, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -228,13 +229,13 @@ func TestWhatAServerSaidIsNotItsSuccessors(t *testing.T) {
 		opts := with.options(t)
 		opts.Log, opts.Warm, opts.Mount.Wait, opts.Mount.Lazy, opts.Mount.Idle, opts.Mount.Events = log, true, -1, true, 20*time.Millisecond, seen.record
 		reach := opts.Mount.Endpoint
-		opts.Mount.Endpoint = func(s interop.Server) *interop.EndpointOptions {
-			return reach(interop.Server{ID: s.Transport.(interop.Stdio).Command})
+		opts.Mount.Endpoint = func(s config.Server) *interop.EndpointOptions {
+			return reach(config.Server{ID: s.Transport.(config.Stdio).Command})
 		}
 		opts.Mount.Known = func(string) []toolbox.Wire {
 			return []toolbox.Wire{{Format: "mcp/legacy", JSON: []byte(`{"name":"t","inputSchema":{"type":"object"}}`)}}
 		}
-		g := gateway.New(t.Context(), config, &gateway.Options{Ledger: opts})
+		g := gateway.New(t.Context(), servers, &gateway.Options{Ledger: opts})
 		t.Cleanup(g.Close)
 		return g
 	}
@@ -242,18 +243,18 @@ func TestWhatAServerSaidIsNotItsSuccessors(t *testing.T) {
 		c := dial(t, g, "/mcp", interop.Legacy)
 		return c.InitializeResult().Instructions
 	}
-	one := interop.Server{ID: "a", Transport: interop.Stdio{Command: "one"}}
-	two := interop.Server{ID: "a", Transport: interop.Stdio{Command: "two"}}
+	one := config.Server{ID: "a", Transport: config.Stdio{Command: "one"}}
+	two := config.Server{ID: "a", Transport: config.Stdio{Command: "two"}}
 	g := run(one)
 	if got := dial(t, g, "/mcp/a", interop.Legacy).InitializeResult().Instructions; got != "Use one." {
 		t.Fatal(got)
 	}
 	seen.wait(t, "a: idle", 2)
-	g.Reload([]interop.Server{one}, nil)
+	g.Reload([]config.Server{one}, nil)
 	if got := instructions(g); !strings.Contains(got, "Use one.") {
 		t.Error(got)
 	}
-	g.Reload([]interop.Server{two}, nil)
+	g.Reload([]config.Server{two}, nil)
 	if got := instructions(g); strings.Contains(got, "Use one.") {
 		t.Error(got)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // A client that lists waits once for a server that hangs. Later waits are short and less and less frequent.
@@ -21,7 +22,7 @@ func TestAServerThatHangsOnItsListsDelaysLittle(t *testing.T) {
 			return `{"resources":[]}`, nil
 		})}
 		s["a"].answers["server/discover"] = discovers(`{"resources":{"listChanged":true}}`)
-		g := gateway.New(t.Context(), []interop.Server{{ID: "a"}, {ID: "b"}}, &gateway.Options{Ledger: s.options(t), Host: host.Options{KeepAlive: -1}})
+		g := gateway.New(t.Context(), []config.Server{{ID: "a"}, {ID: "b"}}, &gateway.Options{Ledger: s.options(t), Host: host.Options{KeepAlive: -1}})
 		defer g.Close()
 		defer close(release)
 		list := func() time.Duration {
@@ -58,7 +59,7 @@ func TestTheFirstServerOwnsANameHoweverLate(t *testing.T) {
 		for id := range s {
 			s[id].answers["resources/read"] = replyWith(`{"contents":[{"uri":"x:1","text":"of ` + id + `"}]}`)
 		}
-		g := gateway.New(t.Context(), []interop.Server{{ID: "a"}, {ID: "b"}}, &gateway.Options{Ledger: s.options(t), Host: host.Options{KeepAlive: -1}})
+		g := gateway.New(t.Context(), []config.Server{{ID: "a"}, {ID: "b"}}, &gateway.Options{Ledger: s.options(t), Host: host.Options{KeepAlive: -1}})
 		defer g.Close()
 		var asking sync.WaitGroup
 		asking.Go(func() { ask(t, g.Handler(), "/mcp", "resources/list", "{}") })

@@ -13,6 +13,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -122,7 +123,7 @@ func TestALogLineNamesWhoseListItIs(t *testing.T) {
 	g := s.open(t, gateway.Options{Host: host.Options{
 		Logger:       slog.New(slog.NewTextHandler(lines(logged), nil)),
 		Authenticate: func(*http.Request) (toolbox.Principal, error) { return "eve", nil },
-	}}, interop.Server{ID: "a"})
+	}}, config.Server{ID: "a"})
 	listed(t, ask(t, g.Handler(), "/mcp", "resources/list", "{}"), "resources", "uri")
 	if got := <-logged; !strings.Contains(got, "a list is not complete") || !strings.Contains(got, "caller=eve") {
 		t.Error(got)

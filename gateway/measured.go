@@ -7,6 +7,7 @@ import (
 
 	"github.com/indusagi/indus/internal/telemetry"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // stateWait bounds the reading of the approvals for the metrics.
@@ -52,7 +53,7 @@ func (g *Gateway) Restarts(server string) int {
 
 // countRestarts counts the restarts of servers.
 func (g *Gateway) countRestarts(e interop.Event) {
-	isSame := func(s interop.Server) bool { return s.ID == e.Server }
+	isSame := func(s config.Server) bool { return s.ID == e.Server }
 	returns := e.Kind == interop.ServerRemoved && slices.ContainsFunc(g.attached.Fleet.Servers(), isSame)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -78,7 +79,7 @@ func (g *Gateway) sessionEnded(version, transport string, lasted time.Duration) 
 }
 
 // connectionEnded returns a function that measures a connection to a server.
-func (g *Gateway) connectionEnded(s interop.Server) func(interop.EndpointStatus, time.Duration) {
+func (g *Gateway) connectionEnded(s config.Server) func(interop.EndpointStatus, time.Duration) {
 	return func(st interop.EndpointStatus, lasted time.Duration) {
 		o := &telemetry.Operation{Server: s.ID, Protocol: st.Version, Transport: transportOf(s)}
 		kind := ""
@@ -90,13 +91,13 @@ func (g *Gateway) connectionEnded(s interop.Server) func(interop.EndpointStatus,
 }
 
 // transportOf returns the transport of a server for telemetry.
-func transportOf(s interop.Server) string {
+func transportOf(s config.Server) string {
 	switch s.Transport.(type) {
-	case interop.Stdio:
+	case config.Stdio:
 		return "stdio"
-	case interop.HTTP:
+	case config.HTTP:
 		return "http"
-	case interop.SSE:
+	case config.SSE:
 		return "sse"
 	}
 	return ""

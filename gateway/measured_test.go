@@ -17,6 +17,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/internal/telemetry"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/indusagi/indus/toolbox/catalog"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -269,7 +270,7 @@ func TestATransparentServerGetsNoTrace(t *testing.T) {
 		if i == 1 {
 			opts.Control.Telemetry = m.Telemetry
 		}
-		g := scripts{"s": s}.open(t, opts, interop.Server{ID: "s"})
+		g := scripts{"s": s}.open(t, opts, config.Server{ID: "s"})
 		_ = g.Attached().Fleet.Await(t.Context(), "s__odd")
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/mcp", strings.NewReader(body))
 		r.Header = http.Header{
@@ -315,7 +316,7 @@ func TestTheStateOfTheGateway(t *testing.T) {
 	g := shelf{"s": s.Server}.open(t, gateway.Options{
 		Control: gateway.Control{Telemetry: m.Telemetry, Approvals: approvals(t, t.TempDir()+"/approvals.json", time.Minute)},
 	})
-	g.Reload([]interop.Server{{ID: "s", Pool: interop.Pool{MaxConcurrent: 1}}}, nil)
+	g.Reload([]config.Server{{ID: "s", Pool: config.Pool{MaxConcurrent: 1}}}, nil)
 	_ = g.Attached().Fleet.Await(t.Context(), "s__one")
 	first, second := dial(t, g, "/mcp", interop.Legacy), dial(t, g, "/mcp/s", interop.Legacy)
 	m.await(t, "indus.sessions", "", 2)
@@ -357,7 +358,7 @@ func TestRestartsAreCounted(t *testing.T) {
 	}}
 	o := scripts{"s": s}.options(t)
 	o.Mount.Restart = interop.Restart{First: time.Millisecond}
-	g := gateway.New(t.Context(), []interop.Server{{ID: "s"}}, &gateway.Options{
+	g := gateway.New(t.Context(), []config.Server{{ID: "s"}}, &gateway.Options{
 		Ledger: o, Control: gateway.Control{Telemetry: m.Telemetry},
 	})
 	t.Cleanup(g.Close)
@@ -391,7 +392,7 @@ func TestWaitsAreNoOverhead(t *testing.T) {
 		t.Parallel()
 		m, s := measure(t), newTraced()
 		g := shelf{"s": s.Server}.open(t, gateway.Options{Control: gateway.Control{Telemetry: m.Telemetry}})
-		g.Reload([]interop.Server{{ID: "s", Pool: interop.Pool{MaxConcurrent: 1}}}, nil)
+		g.Reload([]config.Server{{ID: "s", Pool: config.Pool{MaxConcurrent: 1}}}, nil)
 		if err := g.Attached().Fleet.Settle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -461,7 +462,7 @@ func TestNoSecretOnASpan(t *testing.T) {
 			return "", &interop.RPCError{Code: interop.CodeInternal, Message: "no access with ghp_abcdefghijklmnopqrstuvwxyz0123456789"}
 		},
 	}}
-	g := scripts{"s": s}.open(t, gateway.Options{Control: gateway.Control{Telemetry: m.Telemetry}}, interop.Server{ID: "s"})
+	g := scripts{"s": s}.open(t, gateway.Options{Control: gateway.Control{Telemetry: m.Telemetry}}, config.Server{ID: "s"})
 	_ = g.Attached().Fleet.Await(t.Context(), "s__odd")
 	ask(t, g.Handler(), "/mcp", "tools/call", `{"name":"s__odd","arguments":{}}`)
 	described := false

@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -74,7 +75,7 @@ func TestPagesOfServersAreOneList(t *testing.T) {
 	g := scripts{
 		"a": resources(paged("resources", "uri", "x:1", "x:2", "x:3")),
 		"b": resources(replyWith(`{"resources":[{"uri":"x:4"}],"nextCursor":"again"}`)), // never ends
-	}.open(t, gateway.Options{Host: host.Options{Page: 2}}, interop.Server{ID: "a"}, interop.Server{ID: "b"}).Handler()
+	}.open(t, gateway.Options{Host: host.Options{Page: 2}}, config.Server{ID: "a"}, config.Server{ID: "b"}).Handler()
 	var all []string
 	for cursor := "{}"; ; {
 		page, rest := listed(t, ask(t, g, "/mcp", "resources/list", cursor), "resources", "uri")
@@ -99,7 +100,7 @@ func TestBadRowsAreLeftOut(t *testing.T) {
 		"a": resources(replyWith(`{"resources":[{"uri":"x:1","n":1},3,{"name":"x"},{"uri":"x:1","n":2},{"uri":"x:2"},{"uri":7}]}`)),
 		"b": resources(replyWith(`{"resources":{}}`)),
 		"c": resources(replyWith(`{"resources":[{"uri":"x:1"},{"uri":"indus://c/x:1"}]}`)),
-	}.open(t, gateway.Options{}, interop.Server{ID: "a"}, interop.Server{ID: "b"}, interop.Server{ID: "c"}).Handler()
+	}.open(t, gateway.Options{}, config.Server{ID: "a"}, config.Server{ID: "b"}, config.Server{ID: "c"}).Handler()
 	got, _ := listed(t, ask(t, g, "/mcp", "resources/list", "{}"), "resources", "uri")
 	if diff := cmp.Diff([]string{"x:1", "x:2", "indus://c/x:1", "indus://c/indus://c/x:1"}, got); diff != "" {
 		t.Error(diff)
@@ -117,7 +118,7 @@ func TestServerThatIsDown(t *testing.T) {
 		return `{"contents":[{"uri":"x:1","text":"b"}]}`, nil
 	}
 	s["a"].answers["resources/templates/list"] = replyWith(`{"resourceTemplates":[{"uriTemplate":"t:{n}","name":"t"}]}`)
-	g := s.open(t, gateway.Options{}, interop.Server{ID: "a"}, interop.Server{ID: "b"}, interop.Server{ID: "never"})
+	g := s.open(t, gateway.Options{}, config.Server{ID: "a"}, config.Server{ID: "b"}, config.Server{ID: "never"})
 	both, _ := listed(t, ask(t, g.Handler(), "/mcp", "resources/list", "{}"), "resources", "uri")
 	if diff := cmp.Diff([]string{"x:1", "indus://b/x:1"}, both); diff != "" {
 		t.Error(diff)
@@ -150,7 +151,7 @@ func TestServerThatIsDown(t *testing.T) {
 			t.Errorf("%s: %s %+v", uri, a.Result, a.Error)
 		}
 	}
-	g.Reload([]interop.Server{{ID: "b"}}, nil)
+	g.Reload([]config.Server{{ID: "b"}}, nil)
 	alone, _ := listed(t, ask(t, g.Handler(), "/mcp", "resources/list", "{}"), "resources", "uri")
 	if diff := cmp.Diff([]string{"x:1"}, alone); diff != "" {
 		t.Error(diff)
@@ -166,7 +167,7 @@ func TestListsAreKept(t *testing.T) {
 	s := scripts{"a": resources(replyWith(`{"resources":[{"uri":"x:1"}],"ttlMs":600000}`)), "b": resources(private)}
 	g := s.open(t, gateway.Options{Host: host.Options{Authenticate: func(r *http.Request) (toolbox.Principal, error) {
 		return toolbox.Principal(r.Header.Get("X-Principal")), nil
-	}}}, interop.Server{ID: "a"}, interop.Server{ID: "b"}).Handler()
+	}}}, config.Server{ID: "a"}, config.Server{ID: "b"}).Handler()
 	for _, who := range []string{"ann", "ann", "bob"} {
 		_, rest := listed(t, askAs(t, g, "/mcp", who, "resources/list", "{}"), "resources", "uri")
 		var ttl int
@@ -185,7 +186,7 @@ func TestListsThatFollow(t *testing.T) {
 	t.Parallel()
 	s := scripts{"a": resources(replyWith(`{"resources":[]}`)), "b": resources(replyWith(`{"resources":[]}`))}
 	s["b"].answers["server/discover"] = discovers(`{"resources":{"listChanged":true}}`)
-	g := s.open(t, gateway.Options{}, interop.Server{ID: "a"}, interop.Server{ID: "b"}).Handler()
+	g := s.open(t, gateway.Options{}, config.Server{ID: "a"}, config.Server{ID: "b"}).Handler()
 	for range 3 {
 		ask(t, g, "/mcp", "resources/list", "{}")
 	}
@@ -208,7 +209,7 @@ func TestNoServerSpeaksForAnother(t *testing.T) {
 			return fmt.Sprintf(`{"contents":[{"uri":%q,"text":"%s has %s"}]}`, p.URI, id, p.URI), nil
 		}
 	}
-	g := s.open(t, gateway.Options{}, interop.Server{ID: "a"}, interop.Server{ID: "b"}).Handler()
+	g := s.open(t, gateway.Options{}, config.Server{ID: "a"}, config.Server{ID: "b"}).Handler()
 	uris, _ := listed(t, ask(t, g, "/mcp", "resources/list", "{}"), "resources", "uri")
 	want := []string{"indus://a/indus://b/x:1", "ui://a/b/form", "x:1", "indus://b/x:1", "ui://b/form"}
 	if diff := cmp.Diff(want, uris); diff != "" {

@@ -16,6 +16,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -99,16 +100,16 @@ func TestEveryPairingAsks(t *testing.T) {
 	sdk := peers.SDKEverythingServer(t)
 	npm, args := peers.Everything(t, "stdio")
 	memory := shelf{"oldurl": urlAsker(), "newurl": urlAsker()}
-	servers := []interop.Server{
-		{ID: "old", Era: interop.Legacy, Transport: interop.Stdio{Command: sdk}},
-		{ID: "new", Era: interop.Modern, Transport: interop.Stdio{Command: sdk}},
-		{ID: "npm", Transport: interop.Stdio{Command: npm, Args: args}},
+	servers := []config.Server{
+		{ID: "old", Era: interop.Legacy, Transport: config.Stdio{Command: sdk}},
+		{ID: "new", Era: interop.Modern, Transport: config.Stdio{Command: sdk}},
+		{ID: "npm", Transport: config.Stdio{Command: npm, Args: args}},
 		{ID: "oldurl", Era: interop.Legacy},
 		{ID: "newurl", Era: interop.Modern},
 	}
 	inMemory := memory.options(t).Mount.Endpoint
 	g := gateway.New(t.Context(), servers, &gateway.Options{Ledger: &ledger.Options{Mount: &interop.MountOptions{
-		Wait: 0, FleetOptions: interop.FleetOptions{Endpoint: func(s interop.Server) *interop.EndpointOptions {
+		Wait: 0, FleetOptions: interop.FleetOptions{Endpoint: func(s config.Server) *interop.EndpointOptions {
 			switch {
 			case s.Transport == nil:
 				return inMemory(s)
@@ -156,7 +157,7 @@ func TestEveryPairingAsks(t *testing.T) {
 				if args == nil {
 					args = map[string]any{}
 				}
-				result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: interop.QualifiedName(server, tool), Arguments: args})
+				result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: config.QualifiedName(server, tool), Arguments: args})
 				if err != nil {
 					t.Errorf("%s of %s: %v", tool, server, err)
 					return
@@ -197,7 +198,7 @@ func TestEveryPairingAsks(t *testing.T) {
 func TestRootsAtTheBeginning(t *testing.T) {
 	t.Parallel()
 	command, args := peers.Filesystem(t, t.TempDir())
-	g := gateway.New(t.Context(), []interop.Server{{ID: "fs", Transport: interop.Stdio{Command: command, Args: args}}}, nil)
+	g := gateway.New(t.Context(), []config.Server{{ID: "fs", Transport: config.Stdio{Command: command, Args: args}}}, nil)
 	t.Cleanup(g.Close)
 	eras(t, func(t *testing.T, era interop.Era) {
 		root := t.TempDir()
@@ -239,7 +240,7 @@ func TestAnswersDoNotCross(t *testing.T) {
 		})
 		return s
 	}
-	servers := []interop.Server{{ID: "old", Era: interop.Legacy}, {ID: "new", Era: interop.Modern}}
+	servers := []config.Server{{ID: "old", Era: interop.Legacy}, {ID: "new", Era: interop.Modern}}
 	opts := gateway.Options{Ledger: shelf{"old": greeter(), "new": greeter()}.options(t)}
 	opts.Host.Authenticate = func(r *http.Request) (toolbox.Principal, error) {
 		return toolbox.Principal(r.Header.Get("Authorization")), nil
@@ -262,7 +263,7 @@ func TestAnswersDoNotCross(t *testing.T) {
 					}
 					defer session.Close()
 					for i := range 10 {
-						tool := interop.QualifiedName([]string{"old", "new"}[i%2], "greet")
+						tool := config.QualifiedName([]string{"old", "new"}[i%2], "greet")
 						if result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool}); err != nil || text(result) != "hello "+name {
 							t.Errorf("%s of %s %s: %+v, %v", tool, name, version, result, err)
 						}

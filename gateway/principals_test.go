@@ -11,6 +11,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -62,9 +63,9 @@ func TestAServerForEachPrincipal(t *testing.T) {
 			t.Parallel()
 			books := &notebooks{}
 			mount := &interop.MountOptions{FleetOptions: interop.FleetOptions{
-				Endpoint: func(interop.Server) *interop.EndpointOptions { return &interop.EndpointOptions{Transport: books} },
+				Endpoint: func(config.Server) *interop.EndpointOptions { return &interop.EndpointOptions{Transport: books} },
 			}}
-			servers := []interop.Server{{ID: "book", Era: era, Pool: interop.Pool{Per: interop.PerPrincipal}}}
+			servers := []config.Server{{ID: "book", Era: era, Pool: config.Pool{Per: config.PerPrincipal}}}
 			g := gateway.New(t.Context(), servers, &gateway.Options{
 				Ledger: &ledger.Options{Mount: mount},
 				Host: host.Options{Authenticate: func(r *http.Request) (toolbox.Principal, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -76,9 +77,9 @@ func badState(reason error) error {
 // endpoints returns the options for each server's connections: the options of base with wrapUpstream, sealResults and
 // the tap.
 func (g *Gateway) endpoints(
-	base func(interop.Server) *interop.EndpointOptions,
-) func(interop.Server) *interop.EndpointOptions {
-	return func(s interop.Server) *interop.EndpointOptions {
+	base func(config.Server) *interop.EndpointOptions,
+) func(config.Server) *interop.EndpointOptions {
+	return func(s config.Server) *interop.EndpointOptions {
 		var e interop.EndpointOptions
 		if base != nil {
 			if given := base(s); given != nil {
@@ -104,8 +105,8 @@ func (g *Gateway) endpoints(
 // After a reload the name may belong to another server.
 type serverOrigin struct{ server, fingerprint string }
 
-func originOf(s interop.Server) serverOrigin {
-	return serverOrigin{s.ID, ledger.Fingerprint(interop.Server{ID: s.ID, Transport: s.Transport, Identity: s.Identity})}
+func originOf(s config.Server) serverOrigin {
+	return serverOrigin{s.ID, ledger.Fingerprint(config.Server{ID: s.ID, Transport: s.Transport, Identity: s.Identity})}
 }
 
 // seal returns the data of a token: the origin, the view of ctx and the server's own bytes.

@@ -11,6 +11,7 @@ import (
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -39,7 +40,7 @@ func (s *seam) do(ctx context.Context, method, params string) (json.RawMessage, 
 		return json.RawMessage(s.result), s.err
 	}
 	ctx = interop.WithClient(ctx, &interop.Client{Era: s.era})
-	origin, m := originOf(interop.Server{ID: s.server, Transport: interop.HTTP{URL: s.url}}), interop.Message{Method: method, Params: json.RawMessage(params), Caller: s.who}
+	origin, m := originOf(config.Server{ID: s.server, Transport: config.HTTP{URL: s.url}}), interop.Message{Method: method, Params: json.RawMessage(params), Caller: s.who}
 	result, err := s.g.wrapUpstream(origin)(next)(ctx, m)
 	if kind, ok := protocol.LookupString(result, "resultType"); ok { // as interop.EndpointOptions does
 		return s.g.sealResults(origin)(ctx, m, kind, result)

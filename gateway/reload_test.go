@@ -9,6 +9,7 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -51,9 +52,9 @@ func TestRealServers(t *testing.T) {
 	t.Parallel()
 	command, args := peers.Everything(t, "stdio")
 	f := fixture.New(t)
-	g := gateway.New(t.Context(), []interop.Server{
-		{ID: "every", Transport: interop.Stdio{Command: command, Args: args}},
-		{ID: "fx", Transport: interop.Stdio{Command: f.Path, Args: f.Args}},
+	g := gateway.New(t.Context(), []config.Server{
+		{ID: "every", Transport: config.Stdio{Command: command, Args: args}},
+		{ID: "fx", Transport: config.Stdio{Command: f.Path, Args: f.Args}},
 	}, nil)
 	t.Cleanup(g.Close)
 	if err := g.Attached().Fleet.Settle(t.Context()); err != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/testkit/replicas"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/replica"
 	"github.com/indusagi/indus/toolbox"
@@ -132,7 +133,7 @@ func startTalkers(t *testing.T, n int, keys *sealed.Keys, calls *atomic.Int64) *
 	return replicas.Start(t, n, keys, func(_ string, o *gateway.Options) *gateway.Gateway {
 		o.Host.Authenticate = principalFromHeader
 		o.Ledger = &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
-			Endpoint: func(s interop.Server) *interop.EndpointOptions {
+			Endpoint: func(s config.Server) *interop.EndpointOptions {
 				e := &interop.EndpointOptions{}
 				if s.ID == "jobs" {
 					clientEnd, serverEnd := mcp.NewInMemoryTransports()
@@ -145,7 +146,7 @@ func startTalkers(t *testing.T, n int, keys *sealed.Keys, calls *atomic.Int64) *
 				return e
 			},
 		}}}
-		return gateway.New(context.Background(), []interop.Server{
+		return gateway.New(context.Background(), []config.Server{
 			{ID: "old", Era: interop.Legacy}, {ID: "new", Era: interop.Modern}, {ID: "jobs", Era: interop.Modern},
 		}, o)
 	})

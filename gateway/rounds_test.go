@@ -9,6 +9,7 @@ import (
 
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -27,7 +28,7 @@ func TestRoundsOfQuestions(t *testing.T) {
 	})
 	with := shelf{"a": s}
 	for _, servers := range []interop.Era{interop.Legacy, interop.Modern} {
-		g := gateway.New(t.Context(), []interop.Server{{ID: "a", Era: servers}}, &gateway.Options{Ledger: with.options(t)})
+		g := gateway.New(t.Context(), []config.Server{{ID: "a", Era: servers}}, &gateway.Options{Ledger: with.options(t)})
 		t.Cleanup(g.Close)
 		eras(t, func(t *testing.T, era interop.Era) {
 			var questions []string

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -87,7 +88,7 @@ func TestURIsThatNobodyLists(t *testing.T) {
 		"b": knows("b", "t:", `{"uriTemplate":"t:{id}"}`),
 		"c": knows("c", "secret", `{"uriTemplate":"c://{host}/{+path}{?q}"}`),
 	}
-	g := s.open(t, gateway.Options{}, interop.Server{ID: "a"}, interop.Server{ID: "b"}, interop.Server{ID: "c"}).Handler()
+	g := s.open(t, gateway.Options{}, config.Server{ID: "a"}, config.Server{ID: "b"}, config.Server{ID: "c"}).Handler()
 	for uri, want := range map[string]string{
 		"x:hidden": "a", "x:secret": "c", "x:everywhere": "a", "t:1": "t: a has it not", "c://h/secret/p?q=1": "c", "indus://b/t:{id}": "b", "x:nobody": "no resource x:nobody",
 	} {
@@ -127,7 +128,7 @@ func TestSkills(t *testing.T) {
 		}}
 	}
 	g := scripts{"a": server(), "b": server(), "c": resources(replyWith(`{"resources":[]}`))}.open(t, gateway.Options{},
-		interop.Server{ID: "a"}, interop.Server{ID: "b"}, interop.Server{ID: "c"}).Handler()
+		config.Server{ID: "a"}, config.Server{ID: "b"}, config.Server{ID: "c"}).Handler()
 	got := ask(t, g, "/mcp", "skills/list", "{}")
 	uris, _ := listed(t, got, "skills", "uri")
 	if diff := cmp.Diff([]string{"skill://a/x/y/SKILL.md", "skill://b/x/y/SKILL.md"}, uris); diff != "" {
@@ -156,7 +157,7 @@ func TestUnknownMethods(t *testing.T) {
 	t.Parallel()
 	s := resources(replyWith(`{"resources":[]}`))
 	s.answers["x/y"] = func(m interop.Message) (string, error) { return `{"a":` + string(m.Params) + `}`, nil }
-	g := scripts{"s": s}.open(t, gateway.Options{Views: map[string]gateway.View{"v": {}}}, interop.Server{ID: "s"}).Handler()
+	g := scripts{"s": s}.open(t, gateway.Options{Views: map[string]gateway.View{"v": {}}}, config.Server{ID: "s"}).Handler()
 	for path, want := range map[string]int64{"/mcp": -32601, "/mcp/@v": -32601, "/mcp/s": 0} {
 		a := ask(t, g, path, "x/y", `{"k":1}`)
 		if want == 0 && !strings.Contains(string(a.Result), `"k":1`) || want != 0 && (a.Error == nil || a.Error.Code != want) {
@@ -173,7 +174,7 @@ func TestWhatViewsDeclare(t *testing.T) {
 		"b": {answers: map[string]func(interop.Message) (string, error){"server/discover": discovers(`{"prompts":{},"completions":{},"extensions":{"io.modelcontextprotocol/ui":{"m":1},"io.modelcontextprotocol/tasks":{}}}`)}},
 		"c": {answers: map[string]func(interop.Message) (string, error){"server/discover": discovers(`{"tools":{}}`), "tools/list": replyWith(`{"tools":[]}`)}},
 	}
-	g := s.open(t, gateway.Options{}, interop.Server{ID: "a"}, interop.Server{ID: "b"}, interop.Server{ID: "c"}, interop.Server{ID: "down"}).Handler()
+	g := s.open(t, gateway.Options{}, config.Server{ID: "a"}, config.Server{ID: "b"}, config.Server{ID: "c"}, config.Server{ID: "down"}).Handler()
 	quoted := func(id, of string) string {
 		return fmt.Sprintf("The server %q says of its %s, whose names here begin with %q:\n> Read me.", id, of, id+"__")
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -85,7 +86,7 @@ type scripts map[string]*script
 func (s scripts) options(t testing.TB) *ledger.Options {
 	return &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
 		Grace: -1, Restart: interop.Restart{Off: true},
-		Endpoint: func(of interop.Server) *interop.EndpointOptions {
+		Endpoint: func(of config.Server) *interop.EndpointOptions {
 			clientEnd, serverEnd := mcp.NewInMemoryTransports()
 			if s[of.ID] == nil {
 				return &interop.EndpointOptions{Transport: broken{}}
@@ -106,7 +107,7 @@ type broken struct{}
 
 func (broken) Connect(context.Context) (mcp.Connection, error) { return nil, errors.New("it is down") }
 
-func (s scripts) open(t testing.TB, opts gateway.Options, servers ...interop.Server) *gateway.Gateway {
+func (s scripts) open(t testing.TB, opts gateway.Options, servers ...config.Server) *gateway.Gateway {
 	t.Helper()
 	opts.Ledger = s.options(t)
 	opts.Control.Activity = cmp.Or(opts.Control.Activity, activity.New()) // as "indus serve" has

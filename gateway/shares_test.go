@@ -8,7 +8,7 @@ import (
 
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -17,7 +17,7 @@ func TestSessionsOfAllViewsAreOneShare(t *testing.T) {
 	t.Parallel()
 	g := scripts{"a": {}}.open(t, gateway.Options{Host: host.Options{MaxClientSessions: 1, Authenticate: func(r *http.Request) (toolbox.Principal, error) {
 		return toolbox.Principal(r.Header.Get("Authorization")), nil
-	}}}, interop.Server{ID: "a"})
+	}}}, config.Server{ID: "a"})
 	h := g.Handler()
 	send := func(who, path, session, body string) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1"+path, strings.NewReader(body))

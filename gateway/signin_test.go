@@ -15,6 +15,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/internal/testkit/authserver"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/oauth"
 	"github.com/indusagi/indus/toolbox"
@@ -63,9 +64,9 @@ func TestCallThatNeedsASignIn(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			g := gateway.New(t.Context(), []interop.Server{{ID: "s", Transport: interop.HTTP{URL: url}}}, &gateway.Options{
-				Ledger: &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: func(interop.Server) *interop.EndpointOptions {
-					return &interop.EndpointOptions{RoundTripper: func(_ interop.Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper {
+			g := gateway.New(t.Context(), []config.Server{{ID: "s", Transport: config.HTTP{URL: url}}}, &gateway.Options{
+				Ledger: &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: func(config.Server) *interop.EndpointOptions {
+					return &interop.EndpointOptions{RoundTripper: func(_ config.Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper {
 						return c.Transport(base, url, string(who))
 					}}
 				}}}},

@@ -16,6 +16,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -239,7 +240,7 @@ func TestUpdatesAfterAGap(t *testing.T) {
 	var sessions []*mcp.ServerSession
 	o := &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
 		Restart: interop.Restart{First: 1},
-		Endpoint: func(interop.Server) *interop.EndpointOptions {
+		Endpoint: func(config.Server) *interop.EndpointOptions {
 			clientEnd, serverEnd := mcp.NewInMemoryTransports()
 			session, err := b.Connect(context.Background(), serverEnd, nil)
 			if err != nil {
@@ -341,8 +342,8 @@ func TestUpdatesOfWhatNobodyAskedForAreNone(t *testing.T) {
 	t.Cleanup(front.Close)
 	clientEnd, serverEnd := mcp.NewInMemoryTransports()
 	go func() { _ = front.Serve(context.Background(), serverEnd) }()
-	g := gateway.New(t.Context(), []interop.Server{{ID: "a", Era: interop.Modern}}, &gateway.Options{Ledger: &ledger.Options{Mount: &interop.MountOptions{
-		FleetOptions: interop.FleetOptions{Endpoint: func(interop.Server) *interop.EndpointOptions { return &interop.EndpointOptions{Transport: clientEnd} }},
+	g := gateway.New(t.Context(), []config.Server{{ID: "a", Era: interop.Modern}}, &gateway.Options{Ledger: &ledger.Options{Mount: &interop.MountOptions{
+		FleetOptions: interop.FleetOptions{Endpoint: func(config.Server) *interop.EndpointOptions { return &interop.EndpointOptions{Transport: clientEnd} }},
 	}}})
 	t.Cleanup(g.Close)
 	received := make(chan string, 10)

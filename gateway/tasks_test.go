@@ -20,6 +20,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -42,7 +43,7 @@ func (s *raw) gateway(t *testing.T, id string, era interop.Era, opts gateway.Opt
 	t.Helper()
 	s.received = map[string]string{}
 	opts.Ledger = &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
-		Endpoint: func(interop.Server) *interop.EndpointOptions {
+		Endpoint: func(config.Server) *interop.EndpointOptions {
 			clientEnd, serverEnd := mcp.NewInMemoryTransports()
 			go s.serve(serverEnd)
 			return &interop.EndpointOptions{Transport: clientEnd}
@@ -52,7 +53,7 @@ func (s *raw) gateway(t *testing.T, id string, era interop.Era, opts gateway.Opt
 		return toolbox.Principal(r.Header.Get("Authorization")), nil
 	}
 	opts.Control.Activity = cmp.Or(opts.Control.Activity, activity.New()) // as "indus serve" has
-	g := gateway.New(t.Context(), []interop.Server{{ID: id, Era: era}}, &opts)
+	g := gateway.New(t.Context(), []config.Server{{ID: id, Era: era}}, &opts)
 	t.Cleanup(g.Close)
 	if st := g.Attached().Status()[0]; st.Phase != interop.Ready {
 		t.Fatal(st.Fault)

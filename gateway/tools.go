@@ -13,6 +13,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/policy"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -176,7 +177,7 @@ func (t *shownTools) viewName(d *toolbox.Descriptor) (string, bool) {
 // qualified returns the qualified name of the tool that the view shows as name.
 func (t *shownTools) qualified(name string) string {
 	if server := t.scope.server; server != "" {
-		return interop.QualifiedName(server, name)
+		return config.QualifiedName(server, name)
 	}
 	return name
 }
@@ -262,7 +263,7 @@ func (t *shownTools) findTool(ctx context.Context, c toolbox.Call) (*toolbox.Des
 		return d, nil
 	}
 	server := names.visible.DownOwner(c.Name)
-	own, _ := strings.CutPrefix(qualified, interop.Server{ID: server}.Prefixes()[0])
+	own, _ := strings.CutPrefix(qualified, config.Server{ID: server}.Prefixes()[0])
 	if server == "" || !t.rights.lists(policy.Item{Kind: policy.Tool, Server: server, Name: own}) {
 		return nil, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -25,7 +26,7 @@ func TestTransparent(t *testing.T) {
 		"prompts/list":    replyWith(`{"prompts":[{"name":"p"},{"name":"p"}],"nextCursor":"theirs"}`),
 		"x/y":             func(m interop.Message) (string, error) { return `{"given":` + string(m.Params) + `}`, nil },
 	}}
-	g := scripts{"s": s}.open(t, gateway.Options{Transparent: "s"}, interop.Server{ID: "s"}).Handler()
+	g := scripts{"s": s}.open(t, gateway.Options{Transparent: "s"}, config.Server{ID: "s"}).Handler()
 	const end = `,"resultType":"complete","ttlMs":0,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"real","version":"7","x":true}}}`
 	for _, tt := range []struct{ method, params, want string }{
 		{"server/discover", `{}`, `{"resultType":"complete","supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"capabilities":{"tools":{},"experimental":{"x":{}},"prompts":{}},"instructions":"Read me.","ttlMs":300000,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"real","version":"7","x":true}}}`},
@@ -57,15 +58,15 @@ func TestTransparentGuards(t *testing.T) {
 	}}
 	for _, tt := range []struct {
 		name   string
-		server interop.Server
-		policy interop.ChangePolicy
+		server config.Server
+		policy config.ChangePolicy
 		listed []string
 	}{
-		{name: "denied", server: interop.Server{Tools: interop.ToolRules{Deny: []string{"no"}}}, listed: []string{"yes"}},
-		{name: "not allowed", server: interop.Server{Tools: interop.ToolRules{Allow: []string{"yes"}}}, listed: []string{"yes"}},
-		{name: "changed, and held", server: interop.Server{Changes: interop.HoldChanges}},
-		{name: "changed, and denied", server: interop.Server{Changes: interop.DenyChanges}},
-		{name: "held by the policy of all", policy: interop.HoldChanges},
+		{name: "denied", server: config.Server{Tools: config.ToolRules{Deny: []string{"no"}}}, listed: []string{"yes"}},
+		{name: "not allowed", server: config.Server{Tools: config.ToolRules{Allow: []string{"yes"}}}, listed: []string{"yes"}},
+		{name: "changed, and held", server: config.Server{Changes: config.HoldChanges}},
+		{name: "changed, and denied", server: config.Server{Changes: config.DenyChanges}},
+		{name: "held by the policy of all", policy: config.HoldChanges},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.server.ID = "s"
@@ -74,7 +75,7 @@ func TestTransparentGuards(t *testing.T) {
 			if tt.listed == nil {
 				o.Log = unreadable{} // the approved tools are unknown
 			}
-			g := gateway.New(t.Context(), []interop.Server{tt.server}, &gateway.Options{Transparent: "s", Ledger: o})
+			g := gateway.New(t.Context(), []config.Server{tt.server}, &gateway.Options{Transparent: "s", Ledger: o})
 			t.Cleanup(g.Close)
 			var list struct{ Tools []struct{ Name string } }
 			got := ask(t, g.Handler(), "/mcp", "tools/list", `{}`)

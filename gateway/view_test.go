@@ -17,6 +17,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/indusagi/indus/toolbox/catalog"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -235,7 +236,7 @@ func TestAppsToolsOfServersThatAreNotUp(t *testing.T) {
 		}}
 		ledger := scripts{"a": s}.options(t)
 		ledger.Mount.Wait = -1
-		g := gateway.New(t.Context(), []interop.Server{{ID: "a"}}, &gateway.Options{Ledger: ledger, Expose: over, Views: map[string]gateway.View{"some": {Servers: []string{"a"}}}})
+		g := gateway.New(t.Context(), []config.Server{{ID: "a"}}, &gateway.Options{Ledger: ledger, Expose: over, Views: map[string]gateway.View{"some": {Servers: []string{"a"}}}})
 		t.Cleanup(g.Close)
 		var early string
 		var waiting sync.WaitGroup

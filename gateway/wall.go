@@ -9,7 +9,7 @@ import (
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -30,7 +30,7 @@ func (s *scope) displayName(server, own string) string {
 	if s.server != "" {
 		return own
 	}
-	return interop.QualifiedName(server, own)
+	return config.QualifiedName(server, own)
 }
 
 // tools returns all tools of the view, and the tools that it shows, after Expose and Profile.
@@ -113,7 +113,7 @@ func (s *scope) admits(server string, kind methods.NameKind, name string) bool {
 		if escapesDirectory(name) {
 			return false
 		}
-		name = interop.Server{ID: server}.Prefixes()[0] + name
+		name = config.Server{ID: server}.Prefixes()[0] + name
 	}
 	return slices.ContainsFunc(patterns, func(p string) bool { return protocol.Matches(p, name) })
 }
@@ -142,7 +142,7 @@ func (s *scope) patterns(kind methods.NameKind) (of []string, whole bool) {
 func (s *scope) mayContain(server string, kind methods.NameKind) bool {
 	patterns, whole := s.patterns(kind)
 	return s.selects(server) && (whole || slices.ContainsFunc(patterns, func(p string) bool {
-		return slices.ContainsFunc(interop.Server{ID: server}.Prefixes(), func(q string) bool { return canBegin(p, q) })
+		return slices.ContainsFunc(config.Server{ID: server}.Prefixes(), func(q string) bool { return canBegin(p, q) })
 	}))
 }
 

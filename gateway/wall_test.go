@@ -17,6 +17,7 @@ import (
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/indusagi/indus/toolbox/catalog"
 )
@@ -202,7 +203,7 @@ func TestWalls(t *testing.T) {
 	for name, v := range views {
 		opts.Views[strings.ReplaceAll(name, " ", "-")] = v.View
 	}
-	g := scripts{"a": walled("a"), "b": walled("b"), "c": walled("c")}.open(t, opts, interop.Server{ID: "a"}, interop.Server{ID: "b"}, interop.Server{ID: "c"})
+	g := scripts{"a": walled("a"), "b": walled("b"), "c": walled("c")}.open(t, opts, config.Server{ID: "a"}, config.Server{ID: "b"}, config.Server{ID: "c"})
 	tasks := map[string]string{} // ids by part; made on the view of everything
 	all := modernAsker(t, g.Handler(), "/mcp")
 	for _, s := range []string{"a", "b", "c"} {

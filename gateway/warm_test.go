@@ -13,6 +13,7 @@ import (
 
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -84,7 +85,7 @@ func newWarmStart(t *testing.T, o gateway.Options) *warmStart {
 		}
 		opts := with.options(t)
 		reach := opts.Mount.Endpoint
-		opts.Mount.Endpoint = func(s interop.Server) *interop.EndpointOptions {
+		opts.Mount.Endpoint = func(s config.Server) *interop.EndpointOptions {
 			e := reach(s)
 			if gate != nil {
 				e.Transport = gated{e.Transport, gate}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // A bridge in front sends messages from clients of either era in a session of its own.
@@ -21,7 +22,7 @@ func TestSupergatewayInFront(t *testing.T) {
 	t.Cleanup(func() { h.Close(); site.Close() })
 	path, args := peers.Command(t, "supergateway", "--logLevel", "none", "--streamableHttp", site.URL)
 	for _, era := range []interop.Era{"", interop.Legacy} {
-		s := interop.Server{ID: "sg", Era: era, Transport: interop.Stdio{Command: path, Args: args}}
+		s := config.Server{ID: "sg", Era: era, Transport: config.Stdio{Command: path, Args: args}}
 		e := interop.NewEndpoint(s, nil)
 		t.Cleanup(e.Close)
 		if err := e.Open(t.Context()); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // readerScript requests the lists at the URLs on stdin from real clients. For each URL it prints how many tools each
@@ -194,7 +195,7 @@ func hostileSite(t *testing.T, exact bool, hostile ...string) string {
 		rows = append(rows, fmt.Sprintf(`{"name":"hostile%d",%s}`, i, row))
 	}
 	f := fixture.New(t, "-list-file", fixture.File(t, "["+strings.Join(rows, ",")+"]"))
-	m := interop.Mount(t.Context(), []interop.Server{{ID: "s", Transport: interop.Stdio{Command: f.Path, Args: f.Args}}},
+	m := interop.Mount(t.Context(), []config.Server{{ID: "s", Transport: config.Stdio{Command: f.Path, Args: f.Args}}},
 		nil)
 	t.Cleanup(m.Close)
 	var found []string

@@ -251,7 +251,7 @@ func readMessage(b []byte) (wire.Envelope, *wire.BadFrame) {
 func badFrameError(bad *wire.BadFrame) *interop.RPCError {
 	e := &interop.RPCError{Code: interop.CodeInvalidRequest, Message: bad.Err.Error()}
 	if errors.As(bad.Err, new(*wire.SyntaxError)) {
-		e.Code, bad.ID = interop.CodeParse, nil
+		e.Code, bad.ID = protocol.CodeParse, nil
 	}
 	return e
 }

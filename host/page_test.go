@@ -13,6 +13,7 @@ import (
 	"github.com/indusagi/indus/internal/testkit/shelf"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -106,10 +107,10 @@ func TestAnUnknownCursorIsRefused(t *testing.T) {
 // Instructions of servers reach clients of both eras under the servers' names, and bounded. A list may be cached for
 // the shortest time that a server allows.
 func TestWhatServersSayReachesClients(t *testing.T) {
-	var servers []interop.Server
+	var servers []config.Server
 	for id, era := range map[string]string{"old": "legacy", "new": "modern"} {
 		f := fixture.New(t, "-era", era)
-		servers = append(servers, interop.Server{ID: id, Transport: interop.Stdio{Command: f.Path, Args: f.Args}})
+		servers = append(servers, config.Server{ID: id, Transport: config.Stdio{Command: f.Path, Args: f.Args}})
 	}
 	m := interop.Mount(t.Context(), servers, nil)
 	defer m.Close()

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -132,7 +133,7 @@ func TestRealClientsGetTheirAnswersAcrossALostConnection(t *testing.T) {
 	})
 	t.Run("our own", func(t *testing.T) {
 		t.Parallel()
-		e := interop.NewEndpoint(interop.Server{ID: "s", Era: interop.Legacy, Transport: interop.HTTP{URL: site.URL}},
+		e := interop.NewEndpoint(config.Server{ID: "s", Era: interop.Legacy, Transport: config.HTTP{URL: site.URL}},
 			&interop.EndpointOptions{HTTPClient: lossy()})
 		t.Cleanup(e.Close)
 		if err := e.Open(t.Context()); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -221,10 +222,10 @@ func TestTheStreamsEndIsTheSessions(t *testing.T) {
 // TestOurOwnEndpointOverHTTPAndSSE connects with the transport given, and with the transport found out.
 func TestOurOwnEndpointOverHTTPAndSSE(t *testing.T) {
 	site := sseSite(t, echoTool(), nil)
-	for name, transport := range map[string]interop.TransportConfig{
-		"pinned": interop.SSE{URL: site.URL + "/sse"}, "found out": interop.HTTP{URL: site.URL + "/sse"},
+	for name, transport := range map[string]config.TransportConfig{
+		"pinned": config.SSE{URL: site.URL + "/sse"}, "found out": config.HTTP{URL: site.URL + "/sse"},
 	} {
-		e := interop.NewEndpoint(interop.Server{ID: "s", Transport: transport}, nil)
+		e := interop.NewEndpoint(config.Server{ID: "s", Transport: transport}, nil)
 		t.Cleanup(func() { e.Close() })
 		if err := e.Open(t.Context()); err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/internal/advice"
 	"github.com/indusagi/indus/interop/internal/conn"
 )
 
 // If bytes arrived that match no request, a timeout error quotes them, for every kind of deadline.
 func TestATimeoutNamesWhatArrived(t *testing.T) {
-	e := NewEndpoint(Server{ID: "s"}, nil)
+	e := NewEndpoint(config.Server{ID: "s"}, nil)
 	defer e.Close()
 	late := &conn.DeadlineError{After: time.Second, What: "no answer"}
 	arrived := &conn.UnmatchedError{Late: late, What: "what arrived answers no request: a reply to no request"}
@@ -92,7 +93,7 @@ func TestEachKindHasAdvice(t *testing.T) {
 func TestAdviceFitsTheCause(t *testing.T) {
 	t.Parallel()
 	method := protocol.MethodToolsCall
-	want := func(t *testing.T, s Server, cause string, call bool) {
+	want := func(t *testing.T, s config.Server, cause string, call bool) {
 		t.Helper()
 		s.ID = "s"
 		e := NewEndpoint(s, nil)
@@ -124,7 +125,7 @@ func TestAdviceFitsTheCause(t *testing.T) {
 		}
 	}
 	hangUp := func(http.ResponseWriter, rawRequest) { panic(http.ErrAbortHandler) }
-	headers := []Pair{{"Authorization", NewSecret("Bearer of-nothing")}}
+	headers := []config.Pair{{Name: "Authorization", Value: config.NewSecret("Bearer of-nothing")}}
 	for _, tt := range []struct {
 		cause string
 		call  rawHandler // of a modern server
@@ -153,11 +154,11 @@ func TestAdviceFitsTheCause(t *testing.T) {
 	} {
 		t.Run("call/"+tt.cause, func(t *testing.T) {
 			url := serve(t, rawModern(tt.call))
-			timeouts := Timeouts{}
+			timeouts := config.Timeouts{}
 			if tt.cause == "a timeout of a call" {
 				timeouts.Call = 300 * time.Millisecond
 			}
-			want(t, Server{Transport: HTTP{URL: url, Headers: headers}, Timeouts: timeouts}, tt.cause, true)
+			want(t, config.Server{Transport: config.HTTP{URL: url, Headers: headers}, Timeouts: timeouts}, tt.cause, true)
 		})
 	}
 	gone := httptest.NewServer(nil)
@@ -170,20 +171,20 @@ func TestAdviceFitsTheCause(t *testing.T) {
 		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="x"`)
 		w.WriteHeader(401)
 	}))
-	shell := func(script string) Stdio { return Stdio{Command: "sh", Args: []string{"-c", script}} }
+	shell := func(script string) config.Stdio { return config.Stdio{Command: "sh", Args: []string{"-c", script}} }
 	for _, tt := range []struct {
 		cause string
-		t     TransportConfig
+		t     config.TransportConfig
 	}{
-		{"connection refused", HTTP{URL: gone.URL}},
-		{"HTTP 404, 410, or a web page", HTTP{URL: web}},
-		{"HTTP 401 that names where to sign in", HTTP{URL: oauth}},
-		{"the connection ended otherwise", HTTP{URL: serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))}},
-		{"no TLS", HTTP{URL: strings.Replace(web, "http:", "https:", 1)}},
-		{"no such command", Stdio{Command: "no-such-command-anywhere"}},
-		{`no such "cwd"`, Stdio{Command: "sh", Dir: "/no/such/directory"}},
-		{"no such file", Stdio{Command: "/no/such/file"}},
-		{"a file that may not be executed", Stdio{Command: "/etc/passwd"}},
+		{"connection refused", config.HTTP{URL: gone.URL}},
+		{"HTTP 404, 410, or a web page", config.HTTP{URL: web}},
+		{"HTTP 401 that names where to sign in", config.HTTP{URL: oauth}},
+		{"the connection ended otherwise", config.HTTP{URL: serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))}},
+		{"no TLS", config.HTTP{URL: strings.Replace(web, "http:", "https:", 1)}},
+		{"no such command", config.Stdio{Command: "no-such-command-anywhere"}},
+		{`no such "cwd"`, config.Stdio{Command: "sh", Dir: "/no/such/directory"}},
+		{"no such file", config.Stdio{Command: "/no/such/file"}},
+		{"a file that may not be executed", config.Stdio{Command: "/etc/passwd"}},
 		{"exit status 127", shell("no-such-command-anywhere")},
 		{"a signal", shell("kill -9 $$")},
 		{"any other exit status", shell("exit 3")},
@@ -191,26 +192,26 @@ func TestAdviceFitsTheCause(t *testing.T) {
 		{string(Timeout), shell("exec sleep 60")},
 	} {
 		t.Run("connect/"+tt.cause, func(t *testing.T) {
-			timeouts := Timeouts{}
+			timeouts := config.Timeouts{}
 			if tt.cause == string(Timeout) {
 				timeouts.Connect = 100 * time.Millisecond
 			}
-			want(t, Server{Transport: tt.t, Timeouts: timeouts}, tt.cause, false)
+			want(t, config.Server{Transport: tt.t, Timeouts: timeouts}, tt.cause, false)
 		})
 	}
 	t.Run("connect/single", func(t *testing.T) {
-		server := Server{Transport: shell("exit 0"), Single: true}
+		server := config.Server{Transport: shell("exit 0"), Single: true}
 		want(t, server, "a server that runs once in a cluster, in another command", false)
 	})
 	t.Run("call/the process ended", func(t *testing.T) {
 		const answers = `read x; echo '{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}'; read x; exit 3`
-		want(t, Server{Transport: shell(answers)}, "the process ended during the call", true)
+		want(t, config.Server{Transport: shell(answers)}, "the process ended during the call", true)
 		method = "prompts/get"
-		want(t, Server{Transport: shell(answers)}, "a process that ended after it was connected", true)
+		want(t, config.Server{Transport: shell(answers)}, "a process that ended after it was connected", true)
 		hangsUp := rawModern(func(http.ResponseWriter, rawRequest) { panic(http.ErrAbortHandler) })
-		want(t, Server{Transport: HTTP{URL: serve(t, hangsUp)}}, "the connection ended during another request", true)
+		want(t, config.Server{Transport: config.HTTP{URL: serve(t, hangsUp)}}, "the connection ended during another request", true)
 	})
-	e := NewEndpoint(Server{ID: "s", Transport: Stdio{Command: "no-such-command-anywhere"}}, nil)
+	e := NewEndpoint(config.Server{ID: "s", Transport: config.Stdio{Command: "no-such-command-anywhere"}}, nil)
 	defer e.Close()
 	failed := e.Open(context.Background())
 	_, err := e.Invoke(t.Context(), "x", nil)

@@ -38,7 +38,7 @@ type Client struct {
 	// LogLevel is the lowest level of the log messages that the client wants during its request, such as "info".
 	// If it is empty, the client wants none.
 	LogLevel string
-	// Header holds the headers of the client's request that some server receives; see [Server].Forward. It may be
+	// Header holds the headers of the client's request that some server receives; see [config.Server].Forward. It may be
 	// nil.
 	Header http.Header
 	// Opened reports that the client has opened the URLs that the previous reply to this request required.

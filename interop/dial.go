@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/indusagi/indus/internal/proc"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/internal/advice"
 	"github.com/indusagi/indus/interop/internal/conn"
 )
@@ -32,7 +33,7 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 		return conn.DialTransport(ctx, e.opts.Transport, o)
 	}
 	switch t := e.server.Transport.(type) {
-	case Stdio:
+	case config.Stdio:
 		if e.server.Single && e.opts.Elsewhere != nil {
 			o.Era = Modern
 			client := &http.Client{Transport: e.opts.Elsewhere}
@@ -43,13 +44,13 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 		}
 		command := proc.Command{Path: t.Command, Args: t.Args, Dir: t.Dir, Env: t.Environ()}
 		return conn.DialStdio(ctx, conn.Command{Fresh: t.Fresh, Command: command}, o)
-	case HTTP:
+	case config.HTTP:
 		u, err := e.url(t.URL, t.Headers)
 		if err != nil {
 			return nil, conn.Handshake{}, err
 		}
 		return conn.DialHTTP(ctx, u, o)
-	case SSE:
+	case config.SSE:
 		if e.server.Era == Modern {
 			return nil, conn.Handshake{}, errors.New("HTTP+SSE is older than the modern era: set interop.HTTP, or another era")
 		}
@@ -59,7 +60,7 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 		}
 		return conn.DialSSE(ctx, u, o)
 	}
-	return nil, conn.Handshake{}, errors.New("the server has no transport: set interop.Stdio, HTTP or SSE")
+	return nil, conn.Handshake{}, errors.New("the server has no transport: set config.Stdio, HTTP or SSE")
 }
 
 // elsewhereHost is the host in the URL of a server that another program runs, where errors show it.
@@ -69,7 +70,7 @@ const elsewhereHost = "the-replica-that-runs-it"
 // request was not sent.
 var ErrNowhere = advice.ErrNowhere
 
-func (e *Endpoint) url(url string, headers []Pair) (conn.URL, error) {
+func (e *Endpoint) url(url string, headers []config.Pair) (conn.URL, error) {
 	h := http.Header{}
 	for _, p := range headers { // if two headers have one name, the later wins
 		h.Set(p.Name, p.Value.Reveal())
@@ -79,7 +80,7 @@ func (e *Endpoint) url(url string, headers []Pair) (conn.URL, error) {
 		u.Wrap = func(base http.RoundTripper) http.RoundTripper { return wrap(e.server, e.opts.Principal, base) }
 	}
 	var err error
-	u.TLS, err = e.server.TLS.config()
+	u.TLS, err = e.server.TLS.Config()
 	return u, err
 }
 

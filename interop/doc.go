@@ -11,20 +11,21 @@
 //	}
 //	out := mounted.Box.Run(ctx, toolbox.Call{Name: "fs__read_file", Input: args})
 //
-// Mount is built on [Fleet], which keeps many servers connected, and on [Endpoint], one connection to one server.
-// Package host works in the other direction and publishes a toolbox to MCP clients.
+// Package interop/config describes the servers. Mount is built on [Fleet], which keeps many servers connected, and on
+// [Endpoint], one connection to one server. Package host works in the other direction and publishes a toolbox to MCP
+// clients.
 //
 // # Names
 //
 // A tool is mounted as server__tool if every model provider accepts that name, and under a shortened name otherwise:
-// see [QualifiedName]. [Fleet.Quarantined] returns every tool that cannot be mounted, with the reason. No tool is
-// dropped without a record there.
+// see [config.QualifiedName]. [Fleet.Quarantined] returns every tool that cannot be mounted, with the reason. No tool
+// is dropped without a record there.
 //
-// [Server.Tools] leaves tools out, renames them and describes them. The rules are applied in one place, to the list of
-// an endpoint. A call follows the rules even before there is a list. No method of this package calls a denied tool. A
-// denied tool that FleetOptions.Known supplies is not listed. The rules use the server's own names of tools, and so
-// does [Endpoint.Invoke]. A renamed tool is mounted as server__newname, and the server is called with the original
-// name.
+// [config.Server.Tools] leaves tools out, renames them and describes them. The rules are applied in one place, to the
+// list of an endpoint. A call follows the rules even before there is a list. No method of this package calls a denied
+// tool. A denied tool that FleetOptions.Known supplies is not listed. The rules use the server's own names of tools,
+// and so does [Endpoint.Invoke]. A renamed tool is mounted as server__newname, and the server is called with the
+// original name.
 //
 // # Bytes
 //
@@ -37,7 +38,7 @@
 // MCP before 2026-07-28 is a session with a handshake ([Legacy]). From that version on it is stateless ([Modern]). The
 // fleet detects the era of a server when it connects, and remembers the era for its own lifetime. For a process,
 // FleetOptions.Known can supply the era too. A process that fails after the first question is started once more as a
-// legacy server. [Server.Era] sets the era in advance.
+// legacy server. [config.Server.Era] sets the era in advance.
 //
 // # Clients
 //
@@ -60,7 +61,7 @@
 //
 // # Pools
 //
-// [Server.Pool] gives each principal its own connection, or distributes the calls of all principals over several
+// [config.Server.Pool] gives each principal its own connection, or distributes the calls of all principals over several
 // processes. It also bounds how many calls are in flight. Calls beyond the bound wait, and the principals take turns.
 // Without a pool, FleetOptions.MaxCalls is the only limit that a call waits for.
 //
@@ -74,11 +75,11 @@
 //
 // # Idle servers
 //
-// With [Server.Lazy] and [Server.Idle], a fleet connects to a server when the server is needed, and ends the connection
-// when it is not. The server is then idle and keeps its list. The first request that needs it connects it again, and
-// all waiting requests share that connection. A call that arrives while the process ends waits for the next process. An
-// idle server withdraws no tools and does not count as lost. [Fleet.Use] keeps a server connected for several requests.
-// [Fleet.Idle] reports whether a server is idle.
+// With [config.Server.Lazy] and [config.Server.Idle], a fleet connects to a server when the server is needed, and ends
+// the connection when it is not. The server is then idle and keeps its list. The first request that needs it connects
+// it again, and all waiting requests share that connection. A call that arrives while the process ends waits for the
+// next process. An idle server withdraws no tools and does not count as lost. [Fleet.Use] keeps a server connected for
+// several requests. [Fleet.Idle] reports whether a server is idle.
 //
 // # Subscriptions
 //

@@ -14,6 +14,7 @@ import (
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/secret"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/interop/internal/lane"
 	"github.com/indusagi/indus/interop/internal/listing"
@@ -48,14 +49,14 @@ type EndpointOptions struct {
 	// of the fault. An error with a method SignIn() (resource, who string) asks for a person. An error with a method
 	// Unsent() means that the request was not run. The argument who is Principal. If RoundTripper is nil, nothing is
 	// wrapped.
-	RoundTripper func(s Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper
-	// Credential is called with the Authorization value that a sign-in (RoundTripper) or a forwarded header ([Forward])
-	// adds to requests. It is called before the first request with that value is sent, and must not block. If it is
-	// nil, it is not called.
-	Credential func(authorization Secret)
+	RoundTripper func(s config.Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper
+	// Credential is called with the Authorization value that a sign-in (RoundTripper) or a forwarded header
+	// ([config.Forward]) adds to requests. It is called before the first request with that value is sent, and must not
+	// block. If it is nil, it is not called.
+	Credential func(authorization config.Secret)
 	// Tap receives each request and notification that passes over the connection in either direction, except in the
-	// handshake. answered then receives the result or the error of a request, or two nils for a refusal. It must
-	// neither block nor change bytes. Messages of the server are masked as in [Server.Mask]. If Tap is nil, nothing is
+	// handshake. answered then receives the result or the error of a request, or two nils for a refusal. It must neither
+	// block nor change bytes. Messages of the server are masked as in [config.Server.Mask]. If Tap is nil, nothing is
 	// reported.
 	Tap func(sent bool, m Message) (answered func(result json.RawMessage, err error))
 	// Ended is called at the end of a connection that was ready, with its last status. It must not block. If it is nil,
@@ -63,14 +64,14 @@ type EndpointOptions struct {
 	Ended func(s EndpointStatus, lasted time.Duration)
 	// Trace is called at the steps of connecting over stdio. If it is nil, nothing is traced.
 	Trace *Trace
-	// Lease bounds the life of the process of a server that runs once ([Server].Single), such as a *cluster.Lease. Left
-	// is the time until the process must have ended, and 0 when the lease is over. Then Done is closed. The process is
-	// then killed, receives nothing and is not started again. If Lease is nil, only the connection bounds its life.
+	// Lease bounds the life of the process of a server that runs once ([config.Server].Single), such as a *cluster.Lease.
+	// Left is the time until the process must have ended, and 0 when the lease is over. Then Done is closed. The process
+	// is then killed, receives nothing and is not started again. If Lease is nil, only the connection bounds its life.
 	Lease interface {
 		Left() time.Duration
 		Done() <-chan struct{}
 	}
-	// Elsewhere sends requests to the process of a server that another program runs ([Server].Single), where it is
+	// Elsewhere sends requests to the process of a server that another program runs ([config.Server].Single), where it is
 	// served over streamable HTTP of 2026-07-28. Their URL names no host. If it is nil, the process is started here.
 	Elsewhere http.RoundTripper
 	// Era is the era that the server spoke in its last connection. It is tried first, unless Server.Era sets the era.
@@ -93,9 +94,9 @@ type EndpointOptions struct {
 	CancelBeforeCallOnly bool
 	// Logger logs events that no caller receives as a result or an error. If it is nil, nothing is logged.
 	Logger *slog.Logger
-	// Principal is the only user of the connection, and provides its credentials. A [Fleet] sets it on the connections
-	// of a server with [PerPrincipal], and sets [AnyPrincipal] on the connection that lists for all. If it is empty,
-	// the connection serves all principals, or the one without a name.
+	// Principal is the only user of the connection, and provides its credentials. A [Fleet] sets it on the connections of
+	// a server with [config.PerPrincipal], and sets [config.AnyPrincipal] on the connection that lists for all. If it is
+	// empty, the connection serves all principals, or the one without a name.
 	Principal toolbox.Principal
 
 	// The fleet sets the fields below.
@@ -132,13 +133,13 @@ type EndpointStatus struct {
 // Endpoint is one connection to one MCP server. It is used once: it stays Closed or Faulted, and a [Fleet] makes a new
 // one. All methods may be called from any goroutine.
 type Endpoint struct {
-	server     Server
+	server     config.Server
 	secrets    *secret.Set
 	opts       EndpointOptions
 	do         Peer   // send, wrapped by all of Around
 	modernMeta []byte // the members of _meta that a modern server receives
 
-	forwardedHeaders []string // names of headers, see [Forward.Names]
+	forwardedHeaders []string // names of headers, see [config.Forward.Names]
 
 	// greeted is closed when the server has the answers to its first questions; see [Endpoint.greet]. It is nil if there
 	// is nothing to wait for.
@@ -174,10 +175,10 @@ type Endpoint struct {
 }
 
 // NewEndpoint returns an idle endpoint. It starts nothing: [Endpoint.Open] does.
-func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
-	s = s.clone()
+func NewEndpoint(s config.Server, opts *EndpointOptions) *Endpoint {
+	s = s.Clone()
 	e := &Endpoint{
-		server: s, forwardedHeaders: s.Forward.Names(), config: toolConfigOf(s), secrets: s.secrets(),
+		server: s, forwardedHeaders: s.Forward.Names(), config: toolConfigOf(s), secrets: secret.New(s.Hidden()...),
 		phase: Idle, done: make(chan struct{}), opened: make(chan struct{}),
 	}
 	if opts != nil {
@@ -187,7 +188,7 @@ func NewEndpoint(s Server, opts *EndpointOptions) *Endpoint {
 	e.opts.MaxMessage = cmp.Or(e.opts.MaxMessage, MaxMessage)
 	e.opts.MaxPages = cmp.Or(e.opts.MaxPages, 1000)
 	if learn := e.opts.Credential; learn != nil {
-		e.secrets.OnLearn(func(value string) { learn(NewSecret(value)) })
+		e.secrets.OnLearn(func(value string) { learn(config.NewSecret(value)) })
 	}
 	e.opts.Logger = e.secrets.Logger(cmp.Or(e.opts.Logger, slog.New(slog.DiscardHandler)))
 	if e.opts.onQuestion != nil && protocol.CheckClientRequest(e.opts.Capabilities, protocol.MethodRoots, nil) == nil {
@@ -210,7 +211,7 @@ func (e *Endpoint) Format(f fmt.State, _ rune) {
 
 // Server returns the configuration of the endpoint. In a fleet, Tools and Profile are the values that were applied
 // last.
-func (e *Endpoint) Server() Server {
+func (e *Endpoint) Server() config.Server {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.config.applyTo(e.server)
@@ -380,7 +381,7 @@ func (e *Endpoint) connectFault(ctx context.Context, err error) error {
 		return e.newFault(Timeout, "connect", err)
 	}
 	kind := Transport
-	if _, ok := e.server.Transport.(Stdio); ok && e.opts.Transport == nil && e.opts.Elsewhere == nil {
+	if _, ok := e.server.Transport.(config.Stdio); ok && e.opts.Transport == nil && e.opts.Elsewhere == nil {
 		kind = SpawnFailed
 	}
 	return e.newFault(kind, "connect", err)

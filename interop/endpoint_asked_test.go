@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 func TestEndpointAnswersPings(t *testing.T) {
@@ -65,7 +66,7 @@ func TestACallWaitsForAnAnswerToItsServer(t *testing.T) {
 		}
 		return json.RawMessage(`{"action":"accept"}`), nil
 	}}
-	r := onFixture(t, opts, interop.Timeouts{Call: silence}, "-era", "legacy", "-no-list-changed")
+	r := onFixture(t, opts, config.Timeouts{Call: silence}, "-era", "legacy", "-no-list-changed")
 	mustOpen(t, r.Endpoint)
 	r.Wait("start ")
 	if got := r.invoke("ask", ""); got != `{"action":"accept"}` {

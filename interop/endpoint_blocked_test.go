@@ -16,6 +16,7 @@ import (
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // gatedEndpoint is a fixture that receives the first line of its stdin at once, and the rest
@@ -27,7 +28,7 @@ func gatedEndpoint(t *testing.T, opts *interop.EndpointOptions) (r *rig, open fu
 		t.Fatal(err)
 	}
 	const script = `gate=$1; shift; { IFS= read -r line; printf '%s\n' "$line"; cat "$gate"; cat; } | "$@"`
-	s := interop.Server{ID: "fx", Transport: interop.Stdio{Command: "sh", Args: append([]string{"-c", script, "sh", fifo, f.Path}, f.Args...)}}
+	s := config.Server{ID: "fx", Transport: config.Stdio{Command: "sh", Args: append([]string{"-c", script, "sh", fifo, f.Path}, f.Args...)}}
 	r = &rig{newEndpoint(t, s, opts), f.Control, t}
 	mustOpen(t, r.Endpoint)
 	return r, func() {

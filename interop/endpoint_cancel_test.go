@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // eventID returns the last word of an event: the id of its request.
@@ -72,7 +73,7 @@ func TestEndpointACauseIsNotTheError(t *testing.T) {
 
 func TestEndpointTellsTheServerWhenItsOwnDeadlinePasses(t *testing.T) {
 	t.Parallel()
-	r := onFixture(t, nil, interop.Timeouts{Call: brief, List: brief}, "-hang", "tools/list")
+	r := onFixture(t, nil, config.Timeouts{Call: brief, List: brief}, "-hang", "tools/list")
 	mustOpen(t, r.Endpoint)
 	_, err := r.Tools(t.Context())
 	wantFault(t, err, interop.Timeout)
@@ -88,7 +89,7 @@ func TestEndpointTellsTheServerWhenItsOwnDeadlinePasses(t *testing.T) {
 
 func TestEndpointTheSeedsWayCancelsNothingThatHasGoneOut(t *testing.T) {
 	t.Parallel()
-	r := onFixture(t, &interop.EndpointOptions{CancelBeforeCallOnly: true}, interop.Timeouts{List: brief}, "-hang", "tools/list")
+	r := onFixture(t, &interop.EndpointOptions{CancelBeforeCallOnly: true}, config.Timeouts{List: brief}, "-hang", "tools/list")
 	mustOpen(t, r.Endpoint)
 	ctx, cancel := context.WithCancel(t.Context())
 	hanging := r.start(ctx, "hang", `{"key":"k"}`)

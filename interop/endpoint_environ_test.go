@@ -7,6 +7,7 @@ import (
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // A server's process has the configured variables, and of our own only the ones that
@@ -16,9 +17,9 @@ func TestAServersEnvironment(t *testing.T) {
 	t.Setenv("INDUS_TEST_BOTH", "ours")
 	f := fixture.New(t)
 	for _, inherit := range []bool{false, true} {
-		e := interop.NewEndpoint(interop.Server{ID: "s", Transport: interop.Stdio{
+		e := interop.NewEndpoint(config.Server{ID: "s", Transport: config.Stdio{
 			Command: f.Path, Args: f.Args, InheritEnv: inherit,
-			Env: []interop.Pair{{Name: "INDUS_TEST_BOTH", Value: interop.NewSecret("theirs")}},
+			Env: []config.Pair{{Name: "INDUS_TEST_BOTH", Value: config.NewSecret("theirs")}},
 		}}, nil)
 		defer e.Close()
 		if err := e.Open(t.Context()); err != nil {

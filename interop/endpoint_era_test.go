@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -57,7 +58,7 @@ func TestEndpointFindsTheEraOverStdio(t *testing.T) {
 			t.Parallel()
 			opts := &interop.EndpointOptions{Era: c.known, MaxMessage: 1 << 20}
 			interop.SetProbeWait(opts, c.wait)
-			r := onFixture(t, opts, interop.Timeouts{}, append([]string{"-no-list-changed"}, c.flags...)...)
+			r := onFixture(t, opts, config.Timeouts{}, append([]string{"-no-list-changed"}, c.flags...)...)
 			mustOpen(t, r.Endpoint)
 			if s := r.Status(); s.Era != c.era || s.Version != c.version || r.Era() != c.era {
 				t.Errorf("era %s, version %s; want %s, %s", s.Era, s.Version, c.era, c.version)
@@ -98,7 +99,7 @@ func TestEndpointSpeaksTheConfiguredEra(t *testing.T) {
 				f := fixture.New(t, "-no-list-changed", "-era", c.flags)
 				kind, s := interop.SpawnFailed, childServer("fx", f)
 				if over == "HTTP" {
-					kind, s.Transport = interop.Transport, interop.HTTP{URL: f.HTTP()}
+					kind, s.Transport = interop.Transport, config.HTTP{URL: f.HTTP()}
 				}
 				s.Era = c.pin
 				r := &rig{newEndpoint(t, s, &interop.EndpointOptions{Era: interop.Modern}), f.Control, t}
@@ -121,7 +122,7 @@ func TestEndpointSpeaksTheConfiguredEra(t *testing.T) {
 			})
 		}
 	}
-	s := interop.Server{ID: "fx", Era: interop.Modern, Transport: interop.SSE{URL: "http://127.0.0.1:1/"}}
+	s := config.Server{ID: "fx", Era: interop.Modern, Transport: config.SSE{URL: "http://127.0.0.1:1/"}}
 	wantFleetFault(t, newEndpoint(t, s, nil).Open(t.Context()), interop.Transport, "fx", "", "HTTP+SSE is older than the modern era")
 }
 
@@ -130,7 +131,7 @@ func TestEndpointSpeaksTheConfiguredEra(t *testing.T) {
 func TestEndpointConnectsSupergateway(t *testing.T) {
 	t.Parallel()
 	path, args := peers.Command(t, "supergateway", "--logLevel", "none", "--streamableHttp", peers.EverythingHTTP(t))
-	e := newEndpoint(t, interop.Server{ID: "sg", Transport: interop.Stdio{Command: path, Args: args}}, nil)
+	e := newEndpoint(t, config.Server{ID: "sg", Transport: config.Stdio{Command: path, Args: args}}, nil)
 	mustOpen(t, e)
 	if tools, err := e.Tools(t.Context()); err != nil || len(tools) < 5 || e.Era() != interop.Legacy {
 		t.Errorf("%d tools, era %s, %v", len(tools), e.Era(), err)
@@ -143,7 +144,7 @@ func TestTheEraThatWorkedIsRemembered(t *testing.T) {
 	for era, want := range map[string]string{"dual": "initialize tools/list", "modern": "initialize server/discover tools/list"} {
 		f := fixture.New(t, "-no-list-changed", "-era", era)
 		fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Known: func(string) []toolbox.Wire { return []toolbox.Wire{row} }})
-		fleet.Apply([]interop.Server{childServer("a", f)})
+		fleet.Apply([]config.Server{childServer("a", f)})
 		d.wait("a", interop.ServerReady, 1)
 		f.Wait("recv tools/list")
 		if got := (&rig{nil, f.Control, t}).methods(); got != want {
@@ -159,7 +160,7 @@ func TestAServerThatHangsOnTheProbeComesUp(t *testing.T) {
 		echo '{ANSWER:1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}'; read line; read line; echo '{ANSWER:2,"result":{"tools":[]}}'; cat >/dev/null`)
 	hangs.Timeouts.Connect = brief
 	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce})
-	fleet.Apply([]interop.Server{hangs})
+	fleet.Apply([]config.Server{hangs})
 	if e := d.wait("fx", interop.ServerFaulted, 1); e.Status.Fault.Kind != interop.Timeout {
 		t.Error(e.Status.Fault)
 	}
@@ -170,7 +171,7 @@ func TestEndpointDropsTheProbesLateAnswer(t *testing.T) {
 	t.Parallel()
 	opts := &interop.EndpointOptions{}
 	interop.SetProbeWait(opts, brief/3)
-	r := onFixture(t, opts, interop.Timeouts{}, "-hang", "server/discover")
+	r := onFixture(t, opts, config.Timeouts{}, "-hang", "server/discover")
 	mustOpen(t, r.Endpoint)
 	if r.Era() != interop.Legacy {
 		t.Fatalf("era %s", r.Era())
@@ -185,9 +186,9 @@ func TestEndpointDropsTheProbesLateAnswer(t *testing.T) {
 
 // shellServer is a server that runs a shell script. ANSWER in the script stands for the
 // beginning of a reply.
-func shellServer(script string) interop.Server {
+func shellServer(script string) config.Server {
 	script = strings.ReplaceAll(script, "ANSWER", `"jsonrpc":"2.0","id"`)
-	return interop.Server{ID: "fx", Transport: interop.Stdio{Command: "sh", Args: []string{"-c", script}}}
+	return config.Server{ID: "fx", Transport: config.Stdio{Command: "sh", Args: []string{"-c", script}}}
 }
 
 func TestEndpointSaysWhichVersionsAServerSpeaks(t *testing.T) {
@@ -232,14 +233,14 @@ func TestEndpointKeepsTheStderrOfASlowServer(t *testing.T) {
 func TestEndpointGivesAServerItsEnvironment(t *testing.T) {
 	t.Setenv("INDUS_TEST_OWN", "private")
 	f := fixture.New(t)
-	s := interop.Server{ID: "fx", Transport: interop.Stdio{
+	s := config.Server{ID: "fx", Transport: config.Stdio{
 		Command: f.Path, Args: f.Args, Dir: t.TempDir(),
-		Env: []interop.Pair{{Name: "TOKEN", Value: interop.NewSecret("one")}, {Name: "TOKEN", Value: interop.NewSecret("two")}},
+		Env: []config.Pair{{Name: "TOKEN", Value: config.NewSecret("one")}, {Name: "TOKEN", Value: config.NewSecret("two")}},
 	}}
 	r := &rig{newEndpoint(t, s, nil), f.Control, t}
 	mustOpen(t, r.Endpoint)
 	told := r.invoke("process", "")
-	for part, want := range map[string]bool{`"TOKEN=two"`: true, "TOKEN=one": false, "INDUS_TEST_OWN": false, s.Transport.(interop.Stdio).Dir: true} {
+	for part, want := range map[string]bool{`"TOKEN=two"`: true, "TOKEN=one": false, "INDUS_TEST_OWN": false, s.Transport.(config.Stdio).Dir: true} {
 		if strings.Contains(told, part) != want {
 			t.Errorf("%s: %v, want %v in %s", part, !want, want, told)
 		}

@@ -15,13 +15,14 @@ import (
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // atFixture returns an idle endpoint on a fixture over HTTP.
-func atFixture(t testing.TB, timeouts interop.Timeouts, flags ...string) *rig {
+func atFixture(t testing.TB, timeouts config.Timeouts, flags ...string) *rig {
 	t.Helper()
 	f := fixture.New(t, flags...)
-	s := interop.Server{ID: "fx", Transport: interop.HTTP{URL: f.HTTP()}, Timeouts: timeouts}
+	s := config.Server{ID: "fx", Transport: config.HTTP{URL: f.HTTP()}, Timeouts: timeouts}
 	return &rig{newEndpoint(t, s, nil), f.Control, t}
 }
 
@@ -32,10 +33,10 @@ func TestEndpointFaultsOverHTTP(t *testing.T) {
 		{name: "404", flags: []string{"-status", "404"}, kind: interop.Transport, as: isHTTP(404)},
 		{name: "500", flags: []string{"-status", "500"}, kind: interop.Transport, as: isHTTP(500)},
 		{name: "hangs on the probe and on initialize", flags: []string{"-hang", "server/discover,initialize"},
-			timeouts: interop.Timeouts{Connect: brief}, kind: interop.Timeout},
-		{name: "hangs on tools/list", flags: []string{"-hang", "tools/list"}, timeouts: interop.Timeouts{List: brief},
+			timeouts: config.Timeouts{Connect: brief}, kind: interop.Timeout},
+		{name: "hangs on tools/list", flags: []string{"-hang", "tools/list"}, timeouts: config.Timeouts{List: brief},
 			act: listTools, kind: interop.Timeout, ready: true},
-		{name: "hangs on a call", timeouts: interop.Timeouts{Call: brief}, act: callTool("hang", `{"key":"k"}`), kind: interop.Timeout, ready: true},
+		{name: "hangs on a call", timeouts: config.Timeouts{Call: brief}, act: callTool("hang", `{"key":"k"}`), kind: interop.Timeout, ready: true},
 		{name: "malformed list", flags: []string{"-malformed", "tools/list"}, act: listTools, kind: interop.Protocol, ready: true},
 		{name: "malformed call", flags: []string{"-malformed", "tools/call"}, act: callTool("echo", ""), kind: interop.Protocol, ready: true},
 		{name: "list error", flags: []string{"-listerror"}, act: listTools, kind: interop.Protocol,
@@ -70,7 +71,7 @@ func TestEndpointFaultsOfTheRequestsOfAReadyServer(t *testing.T) {
 				relay(w, r, target)
 			}))
 			t.Cleanup(site.Close)
-			e := newEndpoint(t, interop.Server{ID: "fx", Transport: interop.HTTP{URL: site.URL}}, nil)
+			e := newEndpoint(t, config.Server{ID: "fx", Transport: config.HTTP{URL: site.URL}}, nil)
 			faultCase{act: listTools, kind: interop.Protocol, as: isHTTP(status), ready: true}.check(t, e)
 			faultCase{act: callTool("echo", ""), kind: interop.ToolError, as: isHTTP(status), ready: true}.check(t, e)
 		})
@@ -106,9 +107,9 @@ func TestEndpointFaultsBeforeHTTP(t *testing.T) {
 		return ok
 	}
 
-	for _, transport := range []func(url string) interop.TransportConfig{
-		func(url string) interop.TransportConfig { return interop.HTTP{URL: url} },
-		func(url string) interop.TransportConfig { return interop.SSE{URL: url} },
+	for _, transport := range []func(url string) config.TransportConfig{
+		func(url string) config.TransportConfig { return config.HTTP{URL: url} },
+		func(url string) config.TransportConfig { return config.SSE{URL: url} },
 	} {
 		for _, c := range []struct {
 			faultCase
@@ -120,13 +121,13 @@ func TestEndpointFaultsBeforeHTTP(t *testing.T) {
 			{faultCase{name: "no URL", kind: interop.Transport}, "http://%zz/"},
 			{faultCase{name: "no scheme", kind: interop.Transport}, "127.0.0.1/mcp"},
 		} {
-			config := transport(c.url)
-			t.Run(string(config.Kind())+"/"+c.name, func(t *testing.T) {
-				c.check(t, newEndpoint(t, interop.Server{ID: "fx", Transport: config}, nil))
+			reach := transport(c.url)
+			t.Run(string(reach.Kind())+"/"+c.name, func(t *testing.T) {
+				c.check(t, newEndpoint(t, config.Server{ID: "fx", Transport: reach}, nil))
 			})
 		}
 	}
 	t.Run("no transport", func(t *testing.T) {
-		faultCase{kind: interop.Transport, texts: []string{"no transport"}}.check(t, newEndpoint(t, interop.Server{ID: "fx"}, nil))
+		faultCase{kind: interop.Transport, texts: []string{"no transport"}}.check(t, newEndpoint(t, config.Server{ID: "fx"}, nil))
 	})
 }

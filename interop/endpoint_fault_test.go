@@ -14,6 +14,7 @@ import (
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -50,7 +51,7 @@ type faultCase struct {
 	name     string
 	flags    []string
 	command  string // replaces the fixture
-	timeouts interop.Timeouts
+	timeouts config.Timeouts
 	act      func(*interop.Endpoint) error // nil means opens
 	kind     interop.Kind
 	is       []error
@@ -132,12 +133,12 @@ func TestEndpointFaultsOverStdio(t *testing.T) {
 		{name: "exits with 0", command: "true", kind: interop.SpawnFailed, texts: []string{"the server exited"}},
 		{name: "no server at all", command: "cat", kind: interop.SpawnFailed},
 		{name: "hangs on the probe and on initialize", flags: []string{"-hang", "server/discover,initialize", "-stderr", "warming up"},
-			timeouts: interop.Timeouts{Connect: 3 * time.Second}, kind: interop.Timeout, texts: []string{"connect: no answer within 3s", `"warming up"`}},
-		{name: "hangs on tools/list", flags: []string{"-hang", "tools/list"}, timeouts: interop.Timeouts{List: brief},
+			timeouts: config.Timeouts{Connect: 3 * time.Second}, kind: interop.Timeout, texts: []string{"connect: no answer within 3s", `"warming up"`}},
+		{name: "hangs on tools/list", flags: []string{"-hang", "tools/list"}, timeouts: config.Timeouts{List: brief},
 			act: listTools, kind: interop.Timeout, texts: []string{"tools/list: no answer within 300ms"}, ready: true},
-		{name: "hangs on a call", timeouts: interop.Timeouts{Call: brief}, act: callTool("hang", `{"key":"k"}`),
+		{name: "hangs on a call", timeouts: config.Timeouts{Call: brief}, act: callTool("hang", `{"key":"k"}`),
 			kind: interop.Timeout, texts: []string{"tools/call hang: no answer and no progress within 300ms"}, ready: true},
-		{name: "progress for ever", timeouts: interop.Timeouts{Call: time.Minute, Total: brief}, act: callTool("progress", `{"steps":100000,"ms":20}`),
+		{name: "progress for ever", timeouts: config.Timeouts{Call: time.Minute, Total: brief}, act: callTool("progress", `{"steps":100000,"ms":20}`),
 			kind: interop.Timeout, texts: []string{"tools/call progress: no result in all within 300ms"}, ready: true},
 		{name: "malformed list", flags: []string{"-malformed", "tools/list"}, act: listTools, kind: interop.Protocol, ready: true},
 		{name: "malformed call", flags: []string{"-malformed", "tools/call"}, act: callTool("echo", ""), kind: interop.Protocol, ready: true},
@@ -157,7 +158,7 @@ func TestEndpointFaultsOverStdio(t *testing.T) {
 	for _, c := range table {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := interop.Server{ID: "fx", Transport: interop.Stdio{Command: c.command}, Timeouts: c.timeouts}
+			s := config.Server{ID: "fx", Transport: config.Stdio{Command: c.command}, Timeouts: c.timeouts}
 			if c.command == "" {
 				s.Transport = stdioOf(fixture.New(t, c.flags...))
 			}
@@ -192,7 +193,7 @@ func TestEndpointAToolsOwnErrorIsAResult(t *testing.T) {
 }
 
 func TestEndpointIsNotConnectedBeforeOpenAndAfterClose(t *testing.T) {
-	r := onFixture(t, nil, interop.Timeouts{})
+	r := onFixture(t, nil, config.Timeouts{})
 	check := func(when string) {
 		t.Helper()
 		_, listErr := r.Tools(t.Context())
@@ -214,12 +215,12 @@ func TestEndpointIsNotConnectedBeforeOpenAndAfterClose(t *testing.T) {
 // If there is no listener, no progress is requested.
 func TestEndpointProgressIsASignOfLife(t *testing.T) {
 	listens := func(context.Context, interop.Message) (json.RawMessage, error) { return nil, nil }
-	r := onFixture(t, nil, interop.Timeouts{Call: time.Minute})
+	r := onFixture(t, nil, config.Timeouts{Call: time.Minute})
 	mustOpen(t, r.Endpoint)
 	if received := r.invoke("echo_raw", `{}`); strings.Contains(received, "progressToken") {
 		t.Errorf("nobody listens to %s", received)
 	}
-	r = onFixture(t, &interop.EndpointOptions{Receive: listens}, interop.Timeouts{Call: noFault})
+	r = onFixture(t, &interop.EndpointOptions{Receive: listens}, config.Timeouts{Call: noFault})
 	mustOpen(t, r.Endpoint)
 	if received := r.invoke("progress", `{"steps":2,"ms":0}`); received != "done" {
 		t.Error(received)
@@ -231,7 +232,7 @@ func TestEndpointProgressGivesTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPuppet("slow")
 		release := s.hold("tools/call")
-		e := interop.NewEndpoint(interop.Server{ID: "a", Timeouts: interop.Timeouts{Call: time.Second}}, &interop.EndpointOptions{
+		e := interop.NewEndpoint(config.Server{ID: "a", Timeouts: config.Timeouts{Call: time.Second}}, &interop.EndpointOptions{
 			Transport: s,
 			Receive:   func(context.Context, interop.Message) (json.RawMessage, error) { return nil, nil },
 		})
@@ -256,7 +257,7 @@ func TestEndpointProgressGivesTime(t *testing.T) {
 
 func TestEndpointNegativeTimeoutsAreNone(t *testing.T) {
 	t.Parallel()
-	r := onFixture(t, nil, interop.Timeouts{Connect: noFault, List: noFault, Call: noFault, Total: noFault},
+	r := onFixture(t, nil, config.Timeouts{Connect: noFault, List: noFault, Call: noFault, Total: noFault},
 		"-delay", "100ms", "-delay-on", "server/discover,tools/list,tools/call")
 	mustOpen(t, r.Endpoint)
 	if _, err := r.Tools(t.Context()); err != nil {
@@ -280,7 +281,7 @@ func TestEndpointFaultWhereTheHostOrTheInjectedTransportCannotStart(t *testing.T
 		t.Error(err)
 	}
 	// No process is started, so the configured command does not matter.
-	s := interop.Server{ID: "fx", Transport: interop.Stdio{Command: "no-such-command"}}
+	s := config.Server{ID: "fx", Transport: config.Stdio{Command: "no-such-command"}}
 	c := faultCase{kind: interop.Transport, is: []error{io.ErrNoProgress}}
 	c.check(t, newEndpoint(t, s, &interop.EndpointOptions{Transport: broken}))
 }

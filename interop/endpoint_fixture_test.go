@@ -9,6 +9,7 @@ import (
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -24,27 +25,27 @@ type rig struct {
 }
 
 // onFixture returns an idle endpoint on the fixture with these flags.
-func onFixture(t testing.TB, opts *interop.EndpointOptions, timeouts interop.Timeouts, flags ...string) *rig {
+func onFixture(t testing.TB, opts *interop.EndpointOptions, timeouts config.Timeouts, flags ...string) *rig {
 	t.Helper()
 	f := fixture.New(t, flags...)
-	return &rig{newEndpoint(t, interop.Server{ID: "fx", Transport: stdioOf(f), Timeouts: timeouts}, opts), f.Control, t}
+	return &rig{newEndpoint(t, config.Server{ID: "fx", Transport: stdioOf(f), Timeouts: timeouts}, opts), f.Control, t}
 }
 
 // openFixture returns a ready endpoint on the fixture with these flags.
 func openFixture(t testing.TB, opts *interop.EndpointOptions, flags ...string) *rig {
 	t.Helper()
-	r := onFixture(t, opts, interop.Timeouts{}, flags...)
+	r := onFixture(t, opts, config.Timeouts{}, flags...)
 	mustOpen(t, r.Endpoint)
 	r.Wait("start ") // it obeys commands from now on
 	return r
 }
 
-func stdioOf(f *fixture.Server) interop.Stdio {
-	return interop.Stdio{Command: f.Path, Args: f.Args}
+func stdioOf(f *fixture.Server) config.Stdio {
+	return config.Stdio{Command: f.Path, Args: f.Args}
 }
 
 // newEndpoint returns an endpoint that is closed with the test.
-func newEndpoint(t testing.TB, s interop.Server, opts *interop.EndpointOptions) *interop.Endpoint {
+func newEndpoint(t testing.TB, s config.Server, opts *interop.EndpointOptions) *interop.Endpoint {
 	e := interop.NewEndpoint(s, opts)
 	t.Cleanup(e.Close)
 	return e

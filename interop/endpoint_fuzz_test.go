@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -103,7 +104,7 @@ func FuzzEndpointStream(f *testing.F) {
 		if shaken { // the rest comes after the requests for the listing, the call and the subscription
 			s = newScript(part{1, []byte(discover)}, part{4, said})
 		}
-		e := interop.NewEndpoint(interop.Server{ID: "fx", Timeouts: interop.Timeouts{Connect: eventWait, List: eventWait, Call: eventWait}},
+		e := interop.NewEndpoint(config.Server{ID: "fx", Timeouts: config.Timeouts{Connect: eventWait, List: eventWait, Call: eventWait}},
 			&interop.EndpointOptions{Transport: &mcp.IOTransport{Reader: s, Writer: s}, MaxMessage: 4096, MaxPages: 5})
 		defer e.Close()
 		if err := e.Open(context.Background()); err != nil {

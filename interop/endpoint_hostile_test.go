@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // slowReceiver is a listener that blocks on the first message until it is released.
@@ -165,7 +166,7 @@ func TestEndpointACallThatNeverWentOutIsNotConnected(t *testing.T) {
 }
 
 func TestEndpointADeadProcessEndsACallWhateverItsDeadlines(t *testing.T) {
-	r := onFixture(t, nil, interop.Timeouts{Call: time.Hour, Total: noFault})
+	r := onFixture(t, nil, config.Timeouts{Call: time.Hour, Total: noFault})
 	mustOpen(t, r.Endpoint)
 	hanging := r.start(t.Context(), "hang", `{"key":"k"}`)
 	r.Wait("call hang")
@@ -222,7 +223,7 @@ func TestEndpointAnOlderListingDoesNotReplaceANewerOne(t *testing.T) {
 func TestEndpointHearsOfAChangeOnACallsOwnStream(t *testing.T) {
 	for _, era := range []string{"legacy", "modern"} {
 		t.Run(era, func(t *testing.T) {
-			r := atFixture(t, interop.Timeouts{}, "-era", era, "-bare", "-no-list-changed")
+			r := atFixture(t, config.Timeouts{}, "-era", era, "-bare", "-no-list-changed")
 			mustOpen(t, r.Endpoint)
 			r.list()
 			r.list()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -64,7 +65,7 @@ func TestEndpointOverAnInjectedTransport(t *testing.T) {
 					t.Fatal(err)
 				}
 				notified := make(chan string, 10)
-				e := newEndpoint(t, interop.Server{ID: "fx", Transport: interop.Stdio{Command: "no-such-command"}}, &interop.EndpointOptions{
+				e := newEndpoint(t, config.Server{ID: "fx", Transport: config.Stdio{Command: "no-such-command"}}, &interop.EndpointOptions{
 					Transport: client,
 					Receive: func(_ context.Context, m interop.Message) (json.RawMessage, error) {
 						notified <- fmt.Sprintf("%s of %d", m.Method, m.Of)
@@ -161,7 +162,7 @@ func TestEndpointOverATransportWhosePeerDoesNotRead(t *testing.T) {
 	for name, c := range map[string]struct{ client, server mcp.Transport }{"in memory": {memory, memoryServer}, "lines": {line, lineServer}} {
 		t.Run(name, func(t *testing.T) {
 			checkUnread(t, c.server)
-			e := newEndpoint(t, interop.Server{ID: "fx"}, &interop.EndpointOptions{Transport: c.client})
+			e := newEndpoint(t, config.Server{ID: "fx"}, &interop.EndpointOptions{Transport: c.client})
 			mustOpen(t, e)
 			ctx, cancel := context.WithTimeout(t.Context(), brief)
 			defer cancel()
@@ -180,7 +181,7 @@ func TestEndpointKeepsBytesOverInjectedLines(t *testing.T) {
 	const args = `{"a":1e400,"b":"\u0041<&>\u2028","a":-0,"n":9007199254740993}`
 	const result = `{"x":null,"content":[{"type":"odd","\u0041":1.0}],"n":9007199254740993,"isError":false,"s":"<\/&>"}`
 	client, server := pipes()
-	e := newEndpoint(t, interop.Server{ID: "fx"}, &interop.EndpointOptions{Transport: client})
+	e := newEndpoint(t, config.Server{ID: "fx"}, &interop.EndpointOptions{Transport: client})
 	asked := make(chan string, 1)
 	go func() {
 		defer server.Writer.Close()
@@ -213,7 +214,7 @@ func TestEndpointOverLinesThatCannotBeWritten(t *testing.T) {
 	client, server := pipes()
 	checkUnread(t, server)
 	broken := errors.New("the disk is full")
-	e := newEndpoint(t, interop.Server{ID: "fx"}, &interop.EndpointOptions{Transport: client})
+	e := newEndpoint(t, config.Server{ID: "fx"}, &interop.EndpointOptions{Transport: client})
 	mustOpen(t, e)
 	_ = server.Reader.(*io.PipeReader).CloseWithError(broken)
 	_, err := e.Invoke(t.Context(), "echo", nil)

@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 func TestEndpointLife(t *testing.T) {
-	r := onFixture(t, nil, interop.Timeouts{}, "-noise")
+	r := onFixture(t, nil, config.Timeouts{}, "-noise")
 	if s := r.Status(); s != (interop.EndpointStatus{Server: "fx", Phase: interop.Idle}) {
 		t.Errorf("idle: %+v", s)
 	}
@@ -57,7 +58,7 @@ func TestEndpointLife(t *testing.T) {
 }
 
 func TestEndpointOpenIsSingleFlight(t *testing.T) {
-	r := onFixture(t, nil, interop.Timeouts{}, "-hang", "server/discover")
+	r := onFixture(t, nil, config.Timeouts{}, "-hang", "server/discover")
 	impatient, leave := context.WithCancel(t.Context())
 	left := make(chan error, 1)
 	go func() { left <- r.Open(impatient) }()
@@ -83,7 +84,7 @@ func TestEndpointOpenIsSingleFlight(t *testing.T) {
 }
 
 func TestEndpointOpenWithAnEndedContextStartsNothing(t *testing.T) {
-	r := onFixture(t, nil, interop.Timeouts{})
+	r := onFixture(t, nil, config.Timeouts{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := r.Open(ctx); err != context.Canceled {
@@ -95,7 +96,7 @@ func TestEndpointOpenWithAnEndedContextStartsNothing(t *testing.T) {
 }
 
 func TestEndpointFaultedGivesTheVerySameFault(t *testing.T) {
-	r := onFixture(t, nil, interop.Timeouts{}, "-exit")
+	r := onFixture(t, nil, config.Timeouts{}, "-exit")
 	var faults [20]error
 	var wg sync.WaitGroup
 	for i := range faults {
@@ -125,7 +126,7 @@ func TestEndpointFaultedGivesTheVerySameFault(t *testing.T) {
 }
 
 func TestEndpointCloseDuringConnect(t *testing.T) {
-	r := onFixture(t, nil, interop.Timeouts{}, "-hang", "server/discover,initialize")
+	r := onFixture(t, nil, config.Timeouts{}, "-hang", "server/discover,initialize")
 	opened := make(chan error, 1)
 	go func() { opened <- r.Open(context.Background()) }()
 	r.Wait("recv server/discover")
@@ -160,7 +161,7 @@ func TestEndpointCloseDuringCallsAndAListing(t *testing.T) {
 }
 
 func TestEndpointCloseBeforeOpen(t *testing.T) {
-	r := onFixture(t, nil, interop.Timeouts{})
+	r := onFixture(t, nil, config.Timeouts{})
 	r.Close()
 	wantFault(t, r.Open(t.Context()), interop.NotConnected)
 	if n := len(r.Events("start ")); n != 0 {
@@ -223,7 +224,7 @@ func TestEndpointOfADeadProcessIsFaulted(t *testing.T) {
 
 func TestEndpointOfAServerThatClosesItsStdoutIsFaulted(t *testing.T) {
 	t.Parallel()
-	s := interop.Server{ID: "fx", Transport: interop.Stdio{Command: "sh", Args: []string{"-c",
+	s := config.Server{ID: "fx", Transport: config.Stdio{Command: "sh", Args: []string{"-c",
 		`read line; echo '{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}'; read line; exec >&-; cat >&2`}}}
 	e := newEndpoint(t, s, nil)
 	mustOpen(t, e)
@@ -237,7 +238,7 @@ func TestEndpointOfAServerThatClosesItsStdoutIsFaulted(t *testing.T) {
 
 func TestEndpointOfAServerThatClosesItsStdinIsFaulted(t *testing.T) {
 	t.Parallel()
-	s := interop.Server{ID: "fx", Transport: interop.Stdio{Command: "sh", Args: []string{"-c",
+	s := config.Server{ID: "fx", Transport: config.Stdio{Command: "sh", Args: []string{"-c",
 		`read line; echo '{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{}}}'; exec <&-; echo '{"jsonrpc":"2.0","method":"notifications/deaf"}'; while :; do sleep 1; done`}}}
 	deaf := make(chan struct{}, 1)
 	e := newEndpoint(t, s, &interop.EndpointOptions{Receive: func(context.Context, interop.Message) (json.RawMessage, error) {

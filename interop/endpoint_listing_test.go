@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -163,7 +164,7 @@ func TestEndpointDescribesToolsByTheirOwnersBytes(t *testing.T) {
 	for era, format := range map[string]string{"legacy": "mcp/legacy", "modern": "mcp/modern"} {
 		d := openFixture(t, nil, "-era", era, "-list-file", f).list()[0]
 		want := toolbox.Descriptor{
-			Name: interop.QualifiedName("fx", "a.b"), Description: "dA", Server: "fx", Tool: "a.b",
+			Name: config.QualifiedName("fx", "a.b"), Description: "dA", Server: "fx", Tool: "a.b",
 			Schema: json.RawMessage(`{"type":"object","z":1,"a":1e400}`),
 			Wire:   toolbox.Wire{Format: format, JSON: json.RawMessage(row)},
 		}
@@ -202,7 +203,7 @@ func TestEndpointSharesOneListing(t *testing.T) {
 
 func TestEndpointListsAgainAfterAFailure(t *testing.T) {
 	t.Parallel()
-	r := onFixture(t, nil, interop.Timeouts{List: brief}, "-no-list-changed", "-hang", "tools/list")
+	r := onFixture(t, nil, config.Timeouts{List: brief}, "-no-list-changed", "-hang", "tools/list")
 	mustOpen(t, r.Endpoint)
 	_, err := r.Tools(t.Context())
 	wantFault(t, err, interop.Timeout)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -23,13 +24,13 @@ func TestAnAnswerWithoutRoomIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := fixture.New(t, flags...)
-			s := interop.Server{ID: "fx", Transport: stdioOf(f)}
+			s := config.Server{ID: "fx", Transport: stdioOf(f)}
 			switch name {
 			case "stdio":
 			case "http+sse":
-				s.Transport = interop.SSE{URL: f.HTTP()}
+				s.Transport = config.SSE{URL: f.HTTP()}
 			default:
-				s.Transport = interop.HTTP{URL: f.HTTP()}
+				s.Transport = config.HTTP{URL: f.HTTP()}
 			}
 			m := interop.NewMemory(4 << 20)
 			e := newEndpoint(t, s, &interop.EndpointOptions{Memory: m})
@@ -65,7 +66,7 @@ func TestAnAnswerWithoutRoomIsRefused(t *testing.T) {
 // shares.
 func TestAnAnswerBeyondAShareIsRefused(t *testing.T) {
 	t.Parallel()
-	e := newEndpoint(t, interop.Server{ID: "fx", Transport: stdioOf(fixture.New(t))}, &interop.EndpointOptions{Memory: interop.NewMemory(8 << 20)})
+	e := newEndpoint(t, config.Server{ID: "fx", Transport: stdioOf(fixture.New(t))}, &interop.EndpointOptions{Memory: interop.NewMemory(8 << 20)})
 	mustOpen(t, e)
 	var held []json.RawMessage
 	gets := func(who toolbox.Principal) (err error) {

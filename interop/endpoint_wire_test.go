@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // writeLines makes the fixture write lines, with $ID as the call's id, and then reply unless
@@ -23,7 +24,7 @@ func (r *rig) writeLines(silent bool, lines ...string) error {
 }
 
 func withoutDeadlines(t testing.TB, opts *interop.EndpointOptions, flags ...string) *rig {
-	r := onFixture(t, opts, interop.Timeouts{Call: noFault, Total: noFault, List: noFault}, flags...)
+	r := onFixture(t, opts, config.Timeouts{Call: noFault, Total: noFault, List: noFault}, flags...)
 	mustOpen(t, r.Endpoint)
 	return r
 }

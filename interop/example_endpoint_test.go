@@ -9,6 +9,7 @@ import (
 	"os/exec"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -38,7 +39,7 @@ func weather() mcp.Transport {
 
 func ExampleNewEndpoint() {
 	// Usually no transport is injected, and the server is a command or a URL.
-	e := interop.NewEndpoint(interop.Server{ID: "weather"}, &interop.EndpointOptions{Transport: weather()})
+	e := interop.NewEndpoint(config.Server{ID: "weather"}, &interop.EndpointOptions{Transport: weather()})
 	fmt.Println(e.Phase())
 	if err := e.Open(context.Background()); err != nil {
 		log.Fatal(err)
@@ -53,7 +54,7 @@ func ExampleNewEndpoint() {
 }
 
 func ExampleEndpoint_Open() {
-	e := interop.NewEndpoint(interop.Server{ID: "weather", Transport: interop.Stdio{Command: "weather-server"}}, nil)
+	e := interop.NewEndpoint(config.Server{ID: "weather", Transport: config.Stdio{Command: "weather-server"}}, nil)
 	defer e.Close()
 	err := e.Open(context.Background())
 	fmt.Println(err)
@@ -71,7 +72,7 @@ func ExampleEndpoint_Open() {
 }
 
 func ExampleEndpoint_Tools() {
-	e := interop.NewEndpoint(interop.Server{ID: "weather"}, &interop.EndpointOptions{Transport: weather()})
+	e := interop.NewEndpoint(config.Server{ID: "weather"}, &interop.EndpointOptions{Transport: weather()})
 	defer e.Close()
 	if err := e.Open(context.Background()); err != nil {
 		log.Fatal(err)
@@ -90,7 +91,7 @@ func ExampleEndpoint_Tools() {
 }
 
 func ExampleEndpoint_Invoke() {
-	e := interop.NewEndpoint(interop.Server{ID: "weather"}, &interop.EndpointOptions{Transport: weather()})
+	e := interop.NewEndpoint(config.Server{ID: "weather"}, &interop.EndpointOptions{Transport: weather()})
 	defer e.Close()
 	if err := e.Open(context.Background()); err != nil {
 		log.Fatal(err)
@@ -111,7 +112,7 @@ func ExampleEndpoint_Invoke() {
 }
 
 func ExampleEndpoint_Do() {
-	e := interop.NewEndpoint(interop.Server{ID: "weather"}, &interop.EndpointOptions{
+	e := interop.NewEndpoint(config.Server{ID: "weather"}, &interop.EndpointOptions{
 		Transport: weather(),
 		Receive: func(_ context.Context, m interop.Message) (json.RawMessage, error) {
 			fmt.Println("told:", m.Method, "of", m.Of)
@@ -145,7 +146,7 @@ func ExampleEndpoint_Do() {
 }
 
 func ExampleEndpoint_Status() {
-	e := interop.NewEndpoint(interop.Server{ID: "weather"}, &interop.EndpointOptions{Transport: weather()})
+	e := interop.NewEndpoint(config.Server{ID: "weather"}, &interop.EndpointOptions{Transport: weather()})
 	defer e.Close()
 	if err := e.Open(context.Background()); err != nil {
 		log.Fatal(err)
@@ -169,11 +170,11 @@ func ExampleFleet_Subscribe() {
 	if _, err := board.Connect(context.Background(), server, nil); err != nil {
 		log.Fatal(err)
 	}
-	fleet := interop.NewFleet(&interop.FleetOptions{Endpoint: func(interop.Server) *interop.EndpointOptions {
+	fleet := interop.NewFleet(&interop.FleetOptions{Endpoint: func(config.Server) *interop.EndpointOptions {
 		return &interop.EndpointOptions{Transport: client}
 	}})
 	defer fleet.Close()
-	fleet.Apply([]interop.Server{{ID: "board", Era: interop.Legacy}})
+	fleet.Apply([]config.Server{{ID: "board", Era: interop.Legacy}})
 
 	updates := make(chan interop.Message, 1)
 	if err := fleet.Settle(context.Background()); err != nil {

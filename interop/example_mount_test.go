@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -35,8 +36,8 @@ func greeter(ctx context.Context) mcp.Transport {
 }
 
 // inProcess gives an endpoint of the server "greeter" that session. All others use their configured transport.
-func inProcess(ctx context.Context) func(interop.Server) *interop.EndpointOptions {
-	return func(s interop.Server) *interop.EndpointOptions {
+func inProcess(ctx context.Context) func(config.Server) *interop.EndpointOptions {
+	return func(s config.Server) *interop.EndpointOptions {
 		if s.ID != "greeter" {
 			return nil
 		}
@@ -46,9 +47,9 @@ func inProcess(ctx context.Context) func(interop.Server) *interop.EndpointOption
 
 func ExampleMount() {
 	ctx := context.Background()
-	mounted := interop.Mount(ctx, []interop.Server{
+	mounted := interop.Mount(ctx, []config.Server{
 		{ID: "greeter"}, // its transport is given below
-		{ID: "typo", Transport: interop.Stdio{Command: "no-such-command"}},
+		{ID: "typo", Transport: config.Stdio{Command: "no-such-command"}},
 	}, &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: inProcess(ctx)}})
 	defer mounted.Close()
 
@@ -72,7 +73,7 @@ func ExampleMount() {
 func ExampleMount_profile() {
 	ctx := context.Background()
 	for _, profile := range []*schema.Profile{schema.Original, schema.Seed} {
-		mounted := interop.Mount(ctx, []interop.Server{{ID: "greeter"}}, &interop.MountOptions{
+		mounted := interop.Mount(ctx, []config.Server{{ID: "greeter"}}, &interop.MountOptions{
 			FleetOptions: interop.FleetOptions{Endpoint: inProcess(ctx)},
 			Profile:      profile,
 		})
@@ -97,10 +98,10 @@ func ExampleFleet_Apply() {
 			fmt.Printf("%s: %s, %d tools\n", st.Server, st.Phase, st.Tools)
 		}
 	}
-	fleet.Apply([]interop.Server{{ID: "greeter"}})
+	fleet.Apply([]config.Server{{ID: "greeter"}})
 	show()
 	// The greeter keeps its connection.
-	fleet.Apply([]interop.Server{{ID: "greeter"}, {ID: "typo", Transport: interop.Stdio{Command: "no-such-command"}}})
+	fleet.Apply([]config.Server{{ID: "greeter"}, {ID: "typo", Transport: config.Stdio{Command: "no-such-command"}}})
 	show()
 	fleet.Apply(nil)
 	fmt.Println(len(fleet.Status()), "servers")
@@ -114,7 +115,7 @@ func ExampleFleet_Apply() {
 func ExampleFleet_Status() {
 	fleet := interop.NewFleet(&interop.FleetOptions{Restart: interop.Restart{Off: true}})
 	defer fleet.Close()
-	fleet.Apply([]interop.Server{{ID: "typo", Transport: interop.Stdio{Command: "no-such-command"}}})
+	fleet.Apply([]config.Server{{ID: "typo", Transport: config.Stdio{Command: "no-such-command"}}})
 	if err := fleet.Settle(context.Background()); err != nil {
 		fmt.Println(err)
 	}
@@ -140,7 +141,7 @@ func ExampleFleet_Events() {
 			fmt.Println(e.Server, "failed:", e.Status.Fault.Kind)
 		}
 	})
-	fleet.Apply([]interop.Server{{ID: "typo", Transport: interop.Stdio{Command: "no-such-command"}}})
+	fleet.Apply([]config.Server{{ID: "typo", Transport: config.Stdio{Command: "no-such-command"}}})
 	if err := fleet.Settle(ctx); err != nil {
 		fmt.Println(err)
 	}
@@ -153,9 +154,9 @@ func ExampleFleet_Events() {
 }
 
 func ExampleQualifiedName() {
-	fmt.Println(interop.QualifiedName("fs", "read_file"))
-	fmt.Println(interop.QualifiedName("my server", "read file")) // no provider accepts spaces
-	fmt.Println(interop.QualifiedName("a__b", "c"))              // could be taken for "b__c" of "a"
+	fmt.Println(config.QualifiedName("fs", "read_file"))
+	fmt.Println(config.QualifiedName("my server", "read file")) // no provider accepts spaces
+	fmt.Println(config.QualifiedName("a__b", "c"))              // could be taken for "b__c" of "a"
 	// Output:
 	// fs__read_file
 	// my_server__read_file_30e156b4
@@ -165,12 +166,12 @@ func ExampleQualifiedName() {
 // Rules select, rename and describe the tools of a server. They can change while its connection stays open.
 func ExampleToolRules() {
 	ctx := context.Background()
-	rules := interop.ToolRules{
+	rules := config.ToolRules{
 		Deny:     []string{"delete_*"},
 		Rename:   map[string]string{"greet": "hello"},
 		Describe: map[string]string{"greet": "Says hello."},
 	}
-	mounted := interop.Mount(ctx, []interop.Server{{ID: "greeter", Tools: rules}}, &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: inProcess(ctx)}})
+	mounted := interop.Mount(ctx, []config.Server{{ID: "greeter", Tools: rules}}, &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: inProcess(ctx)}})
 	defer mounted.Close()
 	for _, d := range mounted.Box.Descriptors() {
 		fmt.Println(d.Name+":", d.Description)
@@ -179,7 +180,7 @@ func ExampleToolRules() {
 		fmt.Println(q)
 	}
 
-	mounted.Fleet.Apply([]interop.Server{{ID: "greeter", Tools: interop.ToolRules{Allow: []string{"read_*"}}}})
+	mounted.Fleet.Apply([]config.Server{{ID: "greeter", Tools: config.ToolRules{Allow: []string{"read_*"}}}})
 	fmt.Println(len(mounted.Box.Descriptors()), "tools")
 	// Output:
 	// greeter__hello: Says hello.

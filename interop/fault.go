@@ -93,7 +93,6 @@ type RPCError = protocol.RPCError
 
 // Error codes of JSON-RPC 2.0 and of MCP 2026-07-28 (basic/index, "Error codes").
 const (
-	CodeParse          = protocol.CodeParse
 	CodeInvalidRequest = protocol.CodeInvalidRequest
 	CodeMethodNotFound = protocol.CodeMethodNotFound
 	CodeInvalidParams  = protocol.CodeInvalidParams

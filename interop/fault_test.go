@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 func TestAFaultAnswersForItsKindAndItsCause(t *testing.T) {
@@ -62,34 +63,34 @@ func TestPhases(t *testing.T) {
 
 func TestASecretIsNeverPrinted(t *testing.T) {
 	const plain = "hunter2"
-	server := interop.Server{ID: "x", Transport: interop.HTTP{
-		URL: "http://user:hunter2@127.0.0.1/?key=hunter2", Headers: []interop.Pair{{Name: "Authorization", Value: interop.NewSecret(plain)}},
+	server := config.Server{ID: "x", Transport: config.HTTP{
+		URL: "http://user:hunter2@127.0.0.1/?key=hunter2", Headers: []config.Pair{{Name: "Authorization", Value: config.NewSecret(plain)}},
 	}}
 	var out bytes.Buffer
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T"} {
 		fmt.Fprintf(&out, verb+"\n", server)
-		fmt.Fprintf(&out, verb+"\n", interop.NewSecret(plain))
-		fmt.Fprintf(&out, verb+"\n", interop.Server{ID: "y", Transport: interop.Stdio{Command: "c", Args: []string{plain}}})
+		fmt.Fprintf(&out, verb+"\n", config.NewSecret(plain))
+		fmt.Fprintf(&out, verb+"\n", config.Server{ID: "y", Transport: config.Stdio{Command: "c", Args: []string{plain}}})
 	}
-	full := interop.Server{
-		ID: "z", Transport: interop.Stdio{Command: "c", Args: []string{"--token=" + plain}}, Secrets: []interop.Secret{interop.NewSecret(plain)},
-		Identity: []interop.Secret{interop.NewSecret("c"), interop.NewSecret(""), interop.NewSecret("--token=" + plain)},
+	full := config.Server{
+		ID: "z", Transport: config.Stdio{Command: "c", Args: []string{"--token=" + plain}}, Secrets: []config.Secret{config.NewSecret(plain)},
+		Identity: []config.Secret{config.NewSecret("c"), config.NewSecret(""), config.NewSecret("--token=" + plain)},
 	}
 	endpoint := interop.NewEndpoint(full, nil)
 	defer endpoint.Close()
 	fleet := interop.NewFleet(&interop.FleetOptions{Lazy: true})
 	defer fleet.Close()
-	fleet.Apply([]interop.Server{full})
+	fleet.Apply([]config.Server{full})
 	type holder struct {
-		Server interop.Server
-		Reach  interop.TransportConfig
-		own    []interop.Secret
+		Server config.Server
+		Reach  config.TransportConfig
+		own    []config.Secret
 	}
 	held := holder{full, full.Transport, full.Identity}
 	for _, v := range []any{
-		full, &full, []interop.Server{full}, map[string]interop.Server{"k": full}, held, &held, full.Transport, server.Transport,
-		endpoint, endpoint.Status(), endpoint.Server(), fleet, fleet.Status(), interop.SSE{URL: "http://h/?key=" + plain},
-		interop.Pair{Name: "Authorization", Value: interop.NewSecret(plain)},
+		full, &full, []config.Server{full}, map[string]config.Server{"k": full}, held, &held, full.Transport, server.Transport,
+		endpoint, endpoint.Status(), endpoint.Server(), fleet, fleet.Status(), config.SSE{URL: "http://h/?key=" + plain},
+		config.Pair{Name: "Authorization", Value: config.NewSecret(plain)},
 	} {
 		fmt.Fprintf(&out, "%v %+v %#v %s\n", v, v, v, v)
 		slog.New(slog.NewTextHandler(&out, nil)).Info("x", "v", v)
@@ -98,29 +99,29 @@ func TestASecretIsNeverPrinted(t *testing.T) {
 			out.Write(b)
 		}
 	}
-	slog.New(slog.NewTextHandler(&out, nil)).Info("x", "secret", interop.NewSecret(plain), "server", server)
-	slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "secret", interop.NewSecret(plain))
+	slog.New(slog.NewTextHandler(&out, nil)).Info("x", "secret", config.NewSecret(plain), "server", server)
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "secret", config.NewSecret(plain))
 	if s := out.String(); strings.Contains(s, plain) || strings.Contains(strings.ToLower(s), "68756e74657232") {
 		t.Errorf("the secret stands in:\n%s", s)
 	}
-	if got := interop.NewSecret(plain).Reveal(); got != plain {
+	if got := config.NewSecret(plain).Reveal(); got != plain {
 		t.Errorf("Reveal() = %q", got)
 	}
 }
 
 func TestServersAreEqualByHowTheyAreReached(t *testing.T) {
-	base := func() interop.Server {
-		return interop.Server{ID: "a", Transport: interop.Stdio{Command: "x", Args: []string{"1"}, Env: []interop.Pair{{Name: "K", Value: interop.NewSecret("V")}}}}
+	base := func() config.Server {
+		return config.Server{ID: "a", Transport: config.Stdio{Command: "x", Args: []string{"1"}, Env: []config.Pair{{Name: "K", Value: config.NewSecret("V")}}}}
 	}
 	if !base().Equal(base()) {
 		t.Error("a server differs from itself")
 	}
-	for name, other := range map[string]interop.Server{
+	for name, other := range map[string]config.Server{
 		"id":        {ID: "b", Transport: base().Transport},
-		"transport": {ID: "a", Transport: interop.HTTP{URL: "x"}},
-		"args":      {ID: "a", Transport: interop.Stdio{Command: "x", Args: []string{"2"}, Env: []interop.Pair{{Name: "K", Value: interop.NewSecret("V")}}}},
-		"secret":    {ID: "a", Transport: interop.Stdio{Command: "x", Args: []string{"1"}, Env: []interop.Pair{{Name: "K", Value: interop.NewSecret("W")}}}},
-		"timeout":   {ID: "a", Transport: base().Transport, Timeouts: interop.Timeouts{Call: 1}},
+		"transport": {ID: "a", Transport: config.HTTP{URL: "x"}},
+		"args":      {ID: "a", Transport: config.Stdio{Command: "x", Args: []string{"2"}, Env: []config.Pair{{Name: "K", Value: config.NewSecret("V")}}}},
+		"secret":    {ID: "a", Transport: config.Stdio{Command: "x", Args: []string{"1"}, Env: []config.Pair{{Name: "K", Value: config.NewSecret("W")}}}},
+		"timeout":   {ID: "a", Transport: base().Transport, Timeouts: config.Timeouts{Call: 1}},
 	} {
 		if base().Equal(other) {
 			t.Errorf("a server with another %s is taken for the same", name)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/internal/listing"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -19,7 +20,7 @@ import (
 type FleetOptions struct {
 	// Endpoint returns the options of each new endpoint of a server, including replacements of lost connections. If it
 	// is nil, every endpoint has the zero options.
-	Endpoint func(Server) *EndpointOptions
+	Endpoint func(config.Server) *EndpointOptions
 	// Restart is the policy for replacing lost connections.
 	Restart Restart
 	// Grace is how long the tools of a lost server stay listed, and how long calls wait for its replacement. Zero means
@@ -53,8 +54,8 @@ type FleetOptions struct {
 	// MaxCalls bounds the calls of one principal to one server at a time. Calls beyond it wait for CallWait, and then
 	// fail with a fault of kind Timeout. Zero means 1,000, and a negative value means no bound.
 	MaxCalls int
-	// CallWait is how long a call beyond MaxCalls or a bound of [Pool] waits, unless Timeouts.Queue is set. Zero means
-	// 10 s. A negative value means that no call waits.
+	// CallWait is how long a call beyond MaxCalls or a bound of [config.Pool] waits, unless Timeouts.Queue is set. Zero
+	// means 10 s. A negative value means that no call waits.
 	CallWait time.Duration
 	// Lanes is the number of connections to one legacy server for requests that are known to ask a client without a
 	// session. It counts for the clients of one principal that can be asked the same questions (see [Client]). Each of
@@ -64,10 +65,10 @@ type FleetOptions struct {
 	// server can ask no client.
 	Lanes int
 	// LaneIdle is how long an unused connection stays open. It applies to a connection for a principal, for a further
-	// instance ([Pool]), or for a session without a reported end (see [Client].Life). A connection that a live session
-	// uses stays open until the session ends. A connection for a client without a session closes after 30 s, or after
-	// LaneIdle if that is shorter. If Server.Idle is set, it replaces LaneIdle, and also bounds the connections of live
-	// sessions. Zero means 5 min. A negative value means that such connections close at once.
+	// instance ([config.Pool]), or for a session without a reported end (see [Client].Life). A connection that a live
+	// session uses stays open until the session ends. A connection for a client without a session closes after 30 s, or
+	// after LaneIdle if that is shorter. If Server.Idle is set, it replaces LaneIdle, and also bounds the connections of
+	// live sessions. Zero means 5 min. A negative value means that such connections close at once.
 	LaneIdle time.Duration
 	// Lazy is the default of Server.Lazy. A lazy server needs Known, and with Restart.Off no server is lazy. If it is
 	// false, all servers are connected at once.
@@ -159,9 +160,10 @@ func NewFleet(opts *FleetOptions) *Fleet {
 // Format prints the number of servers for every verb of package fmt.
 func (f *Fleet) Format(w fmt.State, _ rune) { _, _ = fmt.Fprintf(w, "%d servers", len(f.Status())) }
 
-// Endpoint returns the connection of a server for p. For a server with [PerPrincipal] this is the principal's own
-// connection if it is open. Otherwise it is the connection that all principals share. Until a successor takes over, it
-// is the connection of the old server. If the fleet has no such server, the error is a [*Fault] of kind NotConnected.
+// Endpoint returns the connection of a server for p. For a server with [config.PerPrincipal] this is the principal's
+// own connection if it is open. Otherwise it is the connection that all principals share. Until a successor takes over,
+// it is the connection of the old server. If the fleet has no such server, the error is a [*Fault] of kind
+// NotConnected.
 func (f *Fleet) Endpoint(id string, p toolbox.Principal) (*Endpoint, error) {
 	m := findMember(f.currentMembers(), id)
 	if m == nil {
@@ -197,7 +199,7 @@ func (f *Fleet) Status() []EndpointStatus {
 	return out
 }
 
-// Load returns how many requests of callers a server has: in flight, and waiting for their turn ([Pool],
+// Load returns how many requests of callers a server has: in flight, and waiting for their turn ([config.Pool],
 // FleetOptions.MaxCalls). A request that waits for a connection is in flight.
 func (f *Fleet) Load(id string) (inFlight, waiting int) {
 	m := findMember(f.currentMembers(), id)

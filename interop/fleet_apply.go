@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/watch"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/internal/lane"
 )
 
@@ -20,17 +21,17 @@ import (
 // the successor's first attempt fails. Then calls go to the successor. Calls in flight have FleetOptions.Drain to end.
 // If the changed server is not up, its successor connects after it is closed. The tools of a removed server are
 // withdrawn at once, and its calls in flight have the same time to end.
-func (f *Fleet) Apply(servers []Server) {
-	var wanted []Server
+func (f *Fleet) Apply(servers []config.Server) {
+	var wanted []config.Server
 	for _, s := range servers {
-		if i := slices.IndexFunc(wanted, func(o Server) bool { return o.ID == s.ID }); i >= 0 {
+		if i := slices.IndexFunc(wanted, func(o config.Server) bool { return o.ID == s.ID }); i >= 0 {
 			f.opts.Logger.Warn("two servers have one id: the later one stands", "server", s.ID)
 			wanted[i] = s
 			continue
 		}
 		wanted = append(wanted, s)
 	}
-	f.reconfigure(func() []Server { return wanted }, nil)
+	f.reconfigure(func() []config.Server { return wanted }, nil)
 }
 
 // Retry connects servers at once, without their pause. It selects the servers that are down with a fault for which
@@ -94,7 +95,7 @@ func (f *Fleet) restart(wanted func(id string) bool) error {
 // reconfigure sets the servers of the fleet to the servers that wanted returns. wanted is called with mu held. The
 // servers for which restart returns true have a new connection. It may be nil. New members are made with no lock held,
 // because that calls the options. So the second round is the last, unless another call reconfigures meanwhile.
-func (f *Fleet) reconfigure(wanted func() []Server, restart func(id string) bool) {
+func (f *Fleet) reconfigure(wanted func() []config.Server, restart func(id string) bool) {
 	made := map[string]*member{}
 	for {
 		f.mu.Lock()
@@ -136,20 +137,20 @@ type place struct {
 // plan returns the places of a fleet that consists of wanted, using its current members and the new ones in made. It
 // returns in missing the servers for which a member must be made first. Call it with mu held.
 func (f *Fleet) plan(
-	wanted []Server, made map[string]*member, restart func(id string) bool,
-) (places []place, missing []Server) {
+	wanted []config.Server, made map[string]*member, restart func(id string) bool,
+) (places []place, missing []config.Server) {
 	for _, s := range wanted {
-		p := place{member: findMember(f.members, s.ID), config: toolConfigOf(s.clone())}
+		p := place{member: findMember(f.members, s.ID), config: toolConfigOf(s.Clone())}
 		var now *state
 		if p.member != nil {
 			now = p.member.state.Load()
 		}
 		stays := now != nil && (restart == nil || !restart(s.ID))
 		switch fresh := made[s.ID]; {
-		case stays && now.successor != nil && now.successor.server.sameReach(s):
+		case stays && now.successor != nil && now.successor.server.SameReach(s):
 			p.successor = now.successor
-		case stays && p.member.server.sameReach(s): // a successor, if any, is cancelled
-		case fresh == nil || !fresh.server.sameReach(s):
+		case stays && p.member.server.SameReach(s): // a successor, if any, is cancelled
+		case fresh == nil || !fresh.server.SameReach(s):
 			missing = append(missing, s)
 		case stays && now.serves():
 			p.successor = fresh
@@ -268,20 +269,20 @@ func (f *Fleet) promote(m *member) {
 }
 
 // Servers returns the configuration that was applied last, in order, each id once.
-func (f *Fleet) Servers() []Server {
+func (f *Fleet) Servers() []config.Server {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.configuredServers()
 }
 
 // configuredServers is Servers with mu held.
-func (f *Fleet) configuredServers() []Server {
-	out := make([]Server, len(f.members))
+func (f *Fleet) configuredServers() []config.Server {
+	out := make([]config.Server, len(f.members))
 	for i, m := range f.members {
 		if next := m.state.Load().successor; next != nil {
 			m = next
 		}
-		out[i] = m.currentConfig().clone()
+		out[i] = m.currentConfig().Clone()
 	}
 	return out
 }

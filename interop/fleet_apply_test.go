@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -24,7 +25,7 @@ import (
 func TestApply(t *testing.T) {
 	kept, changed, removed, added := fixture.New(t, "-era", "legacy"), fixture.New(t, "-era", "legacy"), fixture.New(t), fixture.New(t)
 	fleet, d := newFleet(t, nil)
-	fleet.Apply([]interop.Server{childServer("removed", removed), childServer("changed", changed), childServer("kept", kept)})
+	fleet.Apply([]config.Server{childServer("removed", removed), childServer("changed", changed), childServer("kept", kept)})
 	if err := fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func TestApply(t *testing.T) {
 	}
 	other := childServer("changed", changed)
 	other.Timeouts.Call = time.Hour
-	fleet.Apply([]interop.Server{other, childServer("kept", kept), childServer("added", added)})
+	fleet.Apply([]config.Server{other, childServer("kept", kept), childServer("added", added)})
 	if diff := cmp.Diff([]string{"changed", "kept", "added"}, statusOrder(fleet)); diff != "" {
 		t.Error(diff)
 	}
@@ -110,7 +111,7 @@ func TestSuccessorsWaitForWhoHasNothingToServe(t *testing.T) {
 	first := &slowClose{puppet: newPuppet("t"), closed: make(chan struct{})}
 	second := &dialAfter{puppet: newPuppet("t"), t: t, closed: first.closed}
 	first.hold("initialize")
-	fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: func(s interop.Server) *interop.EndpointOptions {
+	fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: func(s config.Server) *interop.EndpointOptions {
 		if s.Timeouts.Call == 0 {
 			return &interop.EndpointOptions{Transport: first}
 		}
@@ -137,13 +138,13 @@ func TestSuccessorsWaitForWhoHasNothingToServe(t *testing.T) {
 }
 
 // configVersion is one server in one of many configurations.
-func configVersion(n int) []interop.Server {
-	return []interop.Server{{ID: "a", Timeouts: interop.Timeouts{Call: time.Duration(n) * time.Hour}}}
+func configVersion(n int) []config.Server {
+	return []config.Server{{ID: "a", Timeouts: config.Timeouts{Call: time.Duration(n) * time.Hour}}}
 }
 
 // endpointsByVersion gives each version of a server its own puppet.
-func endpointsByVersion(by ...*puppet) func(interop.Server) *interop.EndpointOptions {
-	return func(s interop.Server) *interop.EndpointOptions {
+func endpointsByVersion(by ...*puppet) func(config.Server) *interop.EndpointOptions {
+	return func(s config.Server) *interop.EndpointOptions {
 		return &interop.EndpointOptions{Transport: by[s.Timeouts.Call/time.Hour]}
 	}
 }
@@ -192,13 +193,13 @@ func (s *dialAfter) Connect(ctx context.Context) (mcp.Connection, error) {
 // Of two servers with one id the later is used, at the place of the first.
 func TestApplyTakesTheLaterOfTwoWithOneID(t *testing.T) {
 	by := map[string]*puppet{"a": newPuppet("a"), "b": newPuppet("b"), "late": newPuppet("late")}
-	fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: func(s interop.Server) *interop.EndpointOptions {
-		if h, ok := s.Transport.(interop.HTTP); ok {
+	fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: func(s config.Server) *interop.EndpointOptions {
+		if h, ok := s.Transport.(config.HTTP); ok {
 			return &interop.EndpointOptions{Transport: by[h.URL]}
 		}
 		return &interop.EndpointOptions{Transport: by[s.ID]}
 	}})
-	fleet.Apply([]interop.Server{{ID: "a"}, {ID: "b"}, {ID: "a", Transport: interop.HTTP{URL: "late"}}})
+	fleet.Apply([]config.Server{{ID: "a"}, {ID: "b"}, {ID: "a", Transport: config.HTTP{URL: "late"}}})
 	if err := fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/indusagi/indus/toolbox/catalog"
 )
@@ -20,7 +21,7 @@ import (
 func TestACallOutlivesTheEndOfASession(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy", "-no-list-changed", "-drop-session", "5")
 	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce})
-	fleet.Apply([]interop.Server{{ID: "a", Transport: interop.HTTP{URL: f.HTTP()}}})
+	fleet.Apply([]config.Server{{ID: "a", Transport: config.HTTP{URL: f.HTTP()}}})
 	d.wait("a", interop.ServerReady, 1)
 	const calls = 10
 	for range calls {
@@ -38,7 +39,7 @@ func TestACallOutlivesTheEndOfASession(t *testing.T) {
 func TestACallGoesOutAtMostTwice(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy", "-no-list-changed", "-drop-session", "1")
 	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce})
-	fleet.Apply([]interop.Server{{ID: "a", Transport: interop.HTTP{URL: f.HTTP()}}})
+	fleet.Apply([]config.Server{{ID: "a", Transport: config.HTTP{URL: f.HTTP()}}})
 	d.wait("a", interop.ServerReady, 1)
 	_, err := echoText(t.Context(), fleet, "a__echo", `{"message":"hi"}`)
 	wantFleetFault(t, err, interop.NotConnected, "a", "echo", "the server has ended the bridge's session with it")
@@ -64,10 +65,10 @@ func TestDownIsNotUnknown(t *testing.T) {
 			}},
 			Wait: -1,
 		}
-		exits := func(id string) interop.Server {
+		exits := func(id string) config.Server {
 			return childServer(id, fixture.New(t, "-stderr", "no licence", "-exit-unless", string(shut)))
 		}
-		m := interop.Mount(t.Context(), []interop.Server{exits("known"), exits("never"), childServer("up", fixture.New(t))}, &options)
+		m := interop.Mount(t.Context(), []config.Server{exits("known"), exits("never"), childServer("up", fixture.New(t))}, &options)
 		t.Cleanup(m.Close)
 		box := m.Box
 		if gateway {
@@ -117,7 +118,7 @@ func TestDownIsNotUnknown(t *testing.T) {
 // A server that is no longer configured is unknown.
 func TestATakenOutServerIsUnknown(t *testing.T) {
 	fleet, _ := newFleet(t, &interop.FleetOptions{Restart: interop.Restart{First: time.Hour, Max: time.Hour}})
-	fleet.Apply([]interop.Server{childServer("a", fixture.New(t, "-exit"))})
+	fleet.Apply([]config.Server{childServer("a", fixture.New(t, "-exit"))})
 	if err := fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}

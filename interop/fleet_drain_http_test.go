@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // A server at a URL behaves like a process. Its configuration changes again and again,
@@ -18,12 +18,12 @@ func TestNoCallFailsWhileConfigurationsChangeOverHTTP(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := fixture.New(t, flags...)
 			url := f.HTTP()
-			configured := func(n int) []interop.Server {
-				headers := []interop.Pair{{Name: "X-N", Value: interop.NewSecret(strconv.Itoa(n))}}
+			configured := func(n int) []config.Server {
+				headers := []config.Pair{{Name: "X-N", Value: config.NewSecret(strconv.Itoa(n))}}
 				if name == "sse" {
-					return []interop.Server{{ID: "a", Transport: interop.SSE{URL: url, Headers: headers}}}
+					return []config.Server{{ID: "a", Transport: config.SSE{URL: url, Headers: headers}}}
 				}
-				return []interop.Server{{ID: "a", Transport: interop.HTTP{URL: url, Headers: headers}}}
+				return []config.Server{{ID: "a", Transport: config.HTTP{URL: url, Headers: headers}}}
 			}
 			fleet, _ := newFleet(t, nil)
 			fleet.Apply(configured(0))

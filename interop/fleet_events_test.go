@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"go.uber.org/goleak"
 )
@@ -102,7 +103,7 @@ func TestListenersMayUseTheFleet(t *testing.T) {
 	}
 	opts := &interop.FleetOptions{
 		Restart: atOnce,
-		Endpoint: func(interop.Server) *interop.EndpointOptions {
+		Endpoint: func(config.Server) *interop.EndpointOptions {
 			look()
 			return &interop.EndpointOptions{Transport: s, Logger: slog.New(slog.DiscardHandler)}
 		},
@@ -146,7 +147,7 @@ func TestASlowOptionDelaysItsServerOnly(t *testing.T) {
 	by := map[string]*puppet{"slow": newPuppet("t"), "peer": newPuppet("t")}
 	gate, asked := make(chan struct{}), make(chan struct{})
 	var times atomic.Int64
-	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Endpoint: func(s interop.Server) *interop.EndpointOptions {
+	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Endpoint: func(s config.Server) *interop.EndpointOptions {
 		if s.ID == "slow" && times.Add(1) == 2 {
 			close(asked)
 			<-gate
@@ -242,7 +243,7 @@ func TestACallThatWentOutIsNotRepeated(t *testing.T) {
 	s := newPuppet("t")
 	back := []error{interop.NewFault(interop.NotConnected, "other", "not connected", nil), interop.NewFault(interop.NotConnected, "a", "not connected", nil), interop.NotConnected}
 	n := 0
-	fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: func(interop.Server) *interop.EndpointOptions {
+	fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: func(config.Server) *interop.EndpointOptions {
 		return &interop.EndpointOptions{Transport: s, Around: []func(interop.Peer) interop.Peer{func(next interop.Peer) interop.Peer {
 			return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 				r, err := next(ctx, m)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -22,8 +23,8 @@ import (
 const giveUp = 60 * time.Second
 
 // childServer returns the fixture as a server of a fleet.
-func childServer(id string, f *fixture.Server) interop.Server {
-	return interop.Server{ID: id, Transport: interop.Stdio{Command: f.Path, Args: f.Args}}
+func childServer(id string, f *fixture.Server) config.Server {
+	return config.Server{ID: id, Transport: config.Stdio{Command: f.Path, Args: f.Args}}
 }
 
 // newFleet returns a fleet that ends with the test, and a log of its events.

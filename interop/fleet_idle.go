@@ -30,10 +30,10 @@ func (m *member) idleSettings(c *toolConfig) (lazy bool, after time.Duration) {
 		return false, 0
 	}
 	lazy = o.Lazy
-	if c.lazy != nil {
-		lazy = *c.lazy
+	if c.settings.Lazy != nil {
+		lazy = *c.settings.Lazy
 	}
-	return lazy, max(cmp.Or(c.idle, o.Idle), 0)
+	return lazy, max(cmp.Or(c.settings.Idle, o.Idle), 0)
 }
 
 // startIdle makes a lazy server wait until it is needed, if its list is known under exactly this configuration. A

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -26,7 +27,7 @@ func TestALazyServerIsAProcessWhileItIsNeeded(t *testing.T) {
 		return []toolbox.Wire{legacyRow(`{"name":"echo","inputSchema":{"type":"object"}}`)}
 	}})
 	server := childServer("a", f)
-	fleet.Apply([]interop.Server{server})
+	fleet.Apply([]config.Server{server})
 	if err := fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func TestALazyServerIsAProcessWhileItIsNeeded(t *testing.T) {
 	}
 	stays := func(idle time.Duration) { // a change that needs no new connection
 		server.Idle = idle
-		fleet.Apply([]interop.Server{server})
+		fleet.Apply([]config.Server{server})
 	}
 	for n := 1; n <= 2; n++ {
 		stays(time.Hour)
@@ -142,7 +143,7 @@ func TestACallWhileTheServerEnds(t *testing.T) {
 	t.Parallel()
 	f := fixture.New(t, "-era", "legacy")
 	fleet, d := newFleet(t, &interop.FleetOptions{Idle: time.Millisecond, Restart: interop.Restart{First: time.Hour, Max: time.Hour}})
-	fleet.Apply([]interop.Server{childServer("a", f)})
+	fleet.Apply([]config.Server{childServer("a", f)})
 	for n := range 5 {
 		d.wait("a", interop.ServerIdle, n+1)
 		wantEcho(t, fleet, "a")
@@ -160,7 +161,7 @@ func TestAServerThatIsAnotherWhenItWakes(t *testing.T) {
 		admitted = append(admitted, c.Name)
 		return nil
 	}}, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
-		fleet.Apply([]interop.Server{{ID: "a", Changes: interop.HoldChanges}})
+		fleet.Apply([]config.Server{{ID: "a", Changes: config.HoldChanges}})
 		time.Sleep(time.Minute)
 		s.list("t", "w")
 		if diff := cmp.Diff([]string{"a__t", "a__u"}, mountedNames(fleet.Snapshot(""))); diff != "" {

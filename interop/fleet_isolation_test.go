@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -31,7 +32,7 @@ func TestOneServerNeverDelaysItsPeers(t *testing.T) {
 		{"crashes", fixture.New(t, "-exit")},
 		{"slow", fixture.New(t, hangs...)},
 	}
-	var servers []interop.Server
+	var servers []config.Server
 	order, of := []string{}, map[string][]string{}
 	for i := range each {
 		for _, c := range crowd {
@@ -136,7 +137,7 @@ func TestAServerThatMisbehavesDoesNotTouchItsPeer(t *testing.T) {
 			t.Parallel()
 			peer := fixture.New(t, "-era", "legacy")
 			fleet, d := newFleet(t, &interop.FleetOptions{Restart: interop.Restart{First: time.Hour, Max: time.Hour}})
-			fleet.Apply([]interop.Server{childServer("bad", fixture.New(t, flags...)), childServer("peer", peer)})
+			fleet.Apply([]config.Server{childServer("bad", fixture.New(t, flags...)), childServer("peer", peer)})
 			d.wait("peer", interop.ServerReady, 1)
 			wantEcho(t, fleet, "peer")
 			if diff := cmp.Diff([]string{"added", "connecting", "ready"}, d.all("peer")); diff != "" {
@@ -150,7 +151,7 @@ func TestAServerThatMisbehavesDoesNotTouchItsPeer(t *testing.T) {
 func TestEveryListedToolIsMountedOrQuarantined(t *testing.T) {
 	f := fixture.New(t, "-badrows", "-duplicates", "-tools", "2")
 	fleet, d := newFleet(t, nil)
-	fleet.Apply([]interop.Server{childServer("odd", f)})
+	fleet.Apply([]config.Server{childServer("odd", f)})
 	e := d.wait("odd", interop.ServerReady, 1)
 	mounted := fleet.Snapshot("")
 	for _, name := range []string{"odd__echo", "odd__tool_0002"} {
@@ -167,7 +168,7 @@ func TestEveryListedToolIsMountedOrQuarantined(t *testing.T) {
 			t.Errorf("quarantined without server or reason: %v", q)
 		}
 		reasons[q.Tool] = q.Reason
-		if q.Tool != "" && q.Tool != "echo" && listsTool(interop.QualifiedName("odd", q.Tool))(mounted) != q.Published {
+		if q.Tool != "" && q.Tool != "echo" && listsTool(config.QualifiedName("odd", q.Tool))(mounted) != q.Published {
 			t.Errorf("%s is quarantined and mounted, or neither", q.Tool)
 		}
 	}
@@ -186,7 +187,7 @@ func TestEveryListedToolIsMountedOrQuarantined(t *testing.T) {
 func TestCallsAreBoundedByServerAndPrincipal(t *testing.T) {
 	f := fixture.New(t)
 	fleet, d := newFleet(t, &interop.FleetOptions{MaxCalls: 2, CallWait: -1})
-	fleet.Apply([]interop.Server{childServer("one", f), childServer("two", f)})
+	fleet.Apply([]config.Server{childServer("one", f), childServer("two", f)})
 	d.wait("one", interop.ServerReady, 1)
 	d.wait("two", interop.ServerReady, 1)
 	hang := func(server string, caller toolbox.Principal) error {

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -120,7 +121,7 @@ func clientName(ctx context.Context, s *mcp.ServerSession) (string, error) {
 }
 
 // options connects each connection of a fleet to a.
-func (a *askingServer) options(interop.Server) *interop.EndpointOptions {
+func (a *askingServer) options(config.Server) *interop.EndpointOptions {
 	return &interop.EndpointOptions{Transport: dialled{a}}
 }
 
@@ -146,13 +147,13 @@ func (a *askingServer) sessions(want int) {
 }
 
 // legacyAsker is the configuration of an askingServer in a fleet.
-var legacyAsker = interop.Server{ID: "a", Era: interop.Legacy}
+var legacyAsker = config.Server{ID: "a", Era: interop.Legacy}
 
 func TestALegacyServerAsksTheClientThatCalls(t *testing.T) {
 	t.Parallel()
-	stdio := interop.Server{ID: "a", Era: interop.Legacy, Transport: interop.Stdio{Command: peers.SDKEverythingServer(t)}}
-	for name, s := range map[string]interop.Server{
-		"stdio": stdio, "HTTP": {ID: "a", Transport: interop.HTTP{URL: peers.SDKEverythingHTTP(t, false)}, Era: interop.Legacy},
+	stdio := config.Server{ID: "a", Era: interop.Legacy, Transport: config.Stdio{Command: peers.SDKEverythingServer(t)}}
+	for name, s := range map[string]config.Server{
+		"stdio": stdio, "HTTP": {ID: "a", Transport: config.HTTP{URL: peers.SDKEverythingHTTP(t, false)}, Era: interop.Legacy},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -190,12 +191,12 @@ func TestALegacyServerAsksTheClientThatCalls(t *testing.T) {
 func TestTheReferenceServerAsksTheClientThatCalls(t *testing.T) {
 	t.Parallel()
 	command, args := peers.Everything(t, "stdio")
-	for name, transport := range map[string]interop.TransportConfig{
-		"stdio": interop.Stdio{Command: command, Args: args}, "HTTP": interop.HTTP{URL: peers.EverythingHTTP(t)},
+	for name, transport := range map[string]config.TransportConfig{
+		"stdio": config.Stdio{Command: command, Args: args}, "HTTP": config.HTTP{URL: peers.EverythingHTTP(t)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := newEndpoint(t, interop.Server{ID: "a", Transport: transport}, &interop.EndpointOptions{
+			e := newEndpoint(t, config.Server{ID: "a", Transport: transport}, &interop.EndpointOptions{
 				Capabilities: json.RawMessage(everyCapability),
 				Receive: func(_ context.Context, m interop.Message) (json.RawMessage, error) {
 					if m.Method == "roots/list" {
@@ -456,7 +457,7 @@ func TestALaneServesASession(t *testing.T) {
 
 	changed := legacyAsker
 	changed.Timeouts.List = time.Minute
-	fleet.Apply([]interop.Server{changed})
+	fleet.Apply([]config.Server{changed})
 	if err := fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -466,7 +467,7 @@ func TestALaneServesASession(t *testing.T) {
 	}
 	denied := changed
 	denied.Tools.Deny = []string{"ask"}
-	fleet.Apply([]interop.Server{denied})
+	fleet.Apply([]config.Server{denied})
 	if got, err := callAs(t.Context(), fleet, &c.Client, "p", "ask", ""); err == nil {
 		t.Errorf("a denied tool is called: %s", got)
 	}
@@ -479,7 +480,7 @@ func TestALaneThatFailsFailsNoCall(t *testing.T) {
 	t.Parallel()
 	a := newAskingServer(t)
 	var broken atomic.Bool
-	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: func(s interop.Server) *interop.EndpointOptions {
+	fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: func(s config.Server) *interop.EndpointOptions {
 		if broken.Load() {
 			return &interop.EndpointOptions{Transport: refusingTransport{}}
 		}
@@ -513,7 +514,7 @@ func TestALaneThatFailedIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAskingServer(t)
 		var broken atomic.Bool
-		fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: func(s interop.Server) *interop.EndpointOptions {
+		fleet := fleetOf(t, legacyAsker, &interop.FleetOptions{Endpoint: func(s config.Server) *interop.EndpointOptions {
 			if broken.Load() {
 				return &interop.EndpointOptions{Transport: refusingTransport{}}
 			}
@@ -555,15 +556,15 @@ func TestALaneThatFailedIsTriedAgain(t *testing.T) {
 func TestALegacyClientHasALegacySession(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		transport  interop.TransportConfig
+		transport  config.TransportConfig
 		tool, want string
 	}{
-		"stdio":     {interop.Stdio{Command: peers.SDKEverythingServer(t)}, "test_elicitation", "Ada"},
-		"stateless": {interop.HTTP{URL: peers.SDKEverythingHTTP(t, true)}, "test_input_required_result_multi_round", "Ada likes red"},
+		"stdio":     {config.Stdio{Command: peers.SDKEverythingServer(t)}, "test_elicitation", "Ada"},
+		"stateless": {config.HTTP{URL: peers.SDKEverythingHTTP(t, true)}, "test_input_required_result_multi_round", "Ada likes red"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			fleet := fleetOf(t, interop.Server{ID: "a", Transport: c.transport}, nil)
+			fleet := fleetOf(t, config.Server{ID: "a", Transport: c.transport}, nil)
 			if era := fleet.Status()[0].Era; era != interop.Modern {
 				t.Fatalf("it is %s", era)
 			}

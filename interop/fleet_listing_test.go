@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -36,12 +37,12 @@ func TestListChanged(t *testing.T) {
 			server := childServer("a", f)
 			switch c.transport {
 			case "http":
-				server.Transport = interop.HTTP{URL: f.HTTP()}
+				server.Transport = config.HTTP{URL: f.HTTP()}
 			case "sse":
-				server.Transport = interop.SSE{URL: f.HTTP()}
+				server.Transport = config.SSE{URL: f.HTTP()}
 			}
 			fleet, d := newFleet(t, nil)
-			fleet.Apply([]interop.Server{server})
+			fleet.Apply([]config.Server{server})
 			d.wait("a", interop.ServerReady, 1)
 			f.Wait(c.ready)
 			before := fleet.Snapshot("")

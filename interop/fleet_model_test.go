@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -49,20 +50,20 @@ type world struct {
 	events       *eventLog
 	steps        []string
 	calls        sync.WaitGroup
-	nextConfig   atomic.Pointer[[]interop.Server] // the configuration that the next notified listener applies
+	nextConfig   atomic.Pointer[[]config.Server]  // the configuration that the next notified listener applies
 	lastSnapshot atomic.Pointer[toolbox.Snapshot] // the snapshot at the last notification of a new one
 
 	mu      sync.Mutex
 	puppets map[string]*puppet // by id and version
 
-	applied []interop.Server
+	applied []config.Server
 	denied  map[string]int // by server and denied tool: how often it was called before
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{t: t, rand: rand.New(rand.NewPCG(seed, 0)), puppets: map[string]*puppet{}}
 	w.fleet, w.events = newFleet(t, &interop.FleetOptions{
-		Endpoint: func(s interop.Server) *interop.EndpointOptions {
+		Endpoint: func(s config.Server) *interop.EndpointOptions {
 			return &interop.EndpointOptions{Transport: w.puppet(s)}
 		},
 		Grace: []time.Duration{0, -1, time.Minute}[w.rand.IntN(3)],
@@ -89,7 +90,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 }
 
 // puppet returns the puppet for a server of a configuration.
-func (w *world) puppet(s interop.Server) *puppet {
+func (w *world) puppet(s config.Server) *puppet {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	key := fmt.Sprint(s.ID, s.Timeouts.Call)
@@ -125,21 +126,21 @@ func (w *world) randomPuppet() (*puppet, string) {
 // steady is a server with a constant configuration and without errors.
 const steady = "z"
 
-func (w *world) config() []interop.Server {
-	var out []interop.Server
+func (w *world) config() []config.Server {
+	var out []config.Server
 	for _, id := range []string{"a", "b", "c"} {
 		if w.rand.IntN(5) == 0 {
 			continue
 		}
-		out = append(out, interop.Server{
-			ID: id, Idle: []time.Duration{0, 0, -1, time.Second, time.Minute}[w.rand.IntN(5)], Lazy: []*bool{nil, new(true), new(false)}[w.rand.IntN(3)], Timeouts: interop.Timeouts{Call: time.Duration(100+w.rand.IntN(3)) * time.Hour},
-			Tools: []interop.ToolRules{
+		out = append(out, config.Server{
+			ID: id, Idle: []time.Duration{0, 0, -1, time.Second, time.Minute}[w.rand.IntN(5)], Lazy: []*bool{nil, new(true), new(false)}[w.rand.IntN(3)], Timeouts: config.Timeouts{Call: time.Duration(100+w.rand.IntN(3)) * time.Hour},
+			Tools: []config.ToolRules{
 				{}, {}, {Deny: []string{"t"}}, {Allow: []string{"t"}}, {Allow: []string{}}, {Rename: map[string]string{"t": "T"}},
 				{Deny: []string{"t"}, Rename: map[string]string{"u": "t"}}, {Rename: map[string]string{"t": "u", "u": "t"}},
 			}[w.rand.IntN(8)],
 		})
 	}
-	out = append(out, interop.Server{ID: steady, Timeouts: interop.Timeouts{Call: 100 * time.Hour}})
+	out = append(out, config.Server{ID: steady, Timeouts: config.Timeouts{Call: 100 * time.Hour}})
 	w.rand.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	return out
 }
@@ -158,7 +159,7 @@ func (w *world) step() {
 		both.Go(func() { w.fleet.Apply(other) })
 		both.Wait()
 		w.applied = one
-		if !slices.EqualFunc(w.fleet.Servers(), one, interop.Server.Equal) {
+		if !slices.EqualFunc(w.fleet.Servers(), one, config.Server.Equal) {
 			w.applied = other
 		}
 		w.denials()
@@ -205,7 +206,7 @@ func (w *world) step() {
 
 func (w *world) record(what string) { w.steps = append(w.steps, what) }
 
-func (w *world) apply(servers []interop.Server) {
+func (w *world) apply(servers []config.Server) {
 	w.applied = servers
 	w.fleet.Apply(servers)
 	w.denials()
@@ -224,7 +225,7 @@ func (w *world) denials() {
 	}
 }
 
-func isDenied(s interop.Server, tool string) bool {
+func isDenied(s config.Server, tool string) bool {
 	return slices.Contains(s.Tools.Deny, tool) || s.Tools.Allow != nil && !slices.Contains(s.Tools.Allow, tool)
 }
 
@@ -264,7 +265,7 @@ func (w *world) call() {
 
 // check compares the fleet with the last configuration.
 func (w *world) check() {
-	if !slices.EqualFunc(w.fleet.Servers(), w.applied, interop.Server.Equal) {
+	if !slices.EqualFunc(w.fleet.Servers(), w.applied, config.Server.Equal) {
 		w.t.Errorf("configured is %+v, want %+v", w.fleet.Servers(), w.applied)
 	}
 	place := map[string]int{}

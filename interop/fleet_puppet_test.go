@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -247,8 +248,8 @@ func (s *puppet) answer(r *jsonrpc.Request) (*jsonrpc.Response, <-chan struct{})
 }
 
 // puppets gives each server of a fleet its own puppet.
-func puppets(by map[string]*puppet) func(interop.Server) *interop.EndpointOptions {
-	return func(s interop.Server) *interop.EndpointOptions {
+func puppets(by map[string]*puppet) func(config.Server) *interop.EndpointOptions {
+	return func(s config.Server) *interop.EndpointOptions {
 		one, ok := by[s.ID]
 		if !ok {
 			return nil
@@ -258,10 +259,10 @@ func puppets(by map[string]*puppet) func(interop.Server) *interop.EndpointOption
 }
 
 // serversNamed returns servers without a transport, for puppets.
-func serversNamed(ids ...string) []interop.Server {
-	out := make([]interop.Server, len(ids))
+func serversNamed(ids ...string) []config.Server {
+	out := make([]config.Server, len(ids))
 	for i, id := range ids {
-		out[i] = interop.Server{ID: id}
+		out[i] = config.Server{ID: id}
 	}
 	return out
 }

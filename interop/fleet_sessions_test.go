@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // A server keeps the state of a session as long as the session lives. Server.Idle raises and lowers that time.
 func TestTheConnectionOfALiveSessionStaysOpen(t *testing.T) {
 	for name, tt := range map[string]struct {
-		server interop.Server
+		server config.Server
 		caps   string
 		idle   time.Duration // Server.Idle
 		stays  time.Duration
@@ -79,7 +80,7 @@ func TestTheLimitOfOpenConnectionsIsReloaded(t *testing.T) {
 		time.Sleep(time.Hour)
 		limited := legacyAsker
 		limited.Idle = 10 * time.Minute
-		fleet.Apply([]interop.Server{limited})
+		fleet.Apply([]config.Server{limited})
 		time.Sleep(9 * time.Minute)
 		if n := sessionsOf(a); n != 2 {
 			t.Errorf("%d connections before the limit", n)

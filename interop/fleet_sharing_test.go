@@ -12,6 +12,7 @@ import (
 
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // stateless returns a modern client over HTTP, which has no session.
@@ -318,9 +319,9 @@ serveStdio(() => {
 // A modern server that names no legacy revision receives one initialize for a client that it could not ask otherwise.
 func TestAServerThatNamesOneRevisionIsTriedWithInitialize(t *testing.T) {
 	t.Parallel()
-	transport := interop.Stdio{Command: peers.Node(t), Args: []string{"--input-type=module", "-e", dualServer}, Dir: peers.File(t, ".")}
-	for name, per := range map[string]string{"for all": "", "for a principal": interop.PerPrincipal} {
-		fleet := fleetOf(t, interop.Server{ID: "a", Transport: transport, Pool: interop.Pool{Per: per}}, nil)
+	transport := config.Stdio{Command: peers.Node(t), Args: []string{"--input-type=module", "-e", dualServer}, Dir: peers.File(t, ".")}
+	for name, per := range map[string]string{"for all": "", "for a principal": config.PerPrincipal} {
+		fleet := fleetOf(t, config.Server{ID: "a", Transport: transport, Pool: config.Pool{Per: per}}, nil)
 		if era := fleet.Status()[0].Era; era != interop.Modern {
 			t.Fatalf("%s: it is %s", name, era)
 		}
@@ -335,8 +336,8 @@ func TestAServerThatNamesOneRevisionIsTriedWithInitialize(t *testing.T) {
 // A server that rejects initialize still serves the client.
 func TestAServerThatTakesNoInitializeServes(t *testing.T) {
 	t.Parallel()
-	for name, per := range map[string]string{"for all": "", "for a principal": interop.PerPrincipal} {
-		s := interop.Server{ID: "a", Transport: interop.HTTP{URL: peers.SDKEverythingHTTP(t, true)}, Pool: interop.Pool{Per: per}}
+	for name, per := range map[string]string{"for all": "", "for a principal": config.PerPrincipal} {
+		s := config.Server{ID: "a", Transport: config.HTTP{URL: peers.SDKEverythingHTTP(t, true)}, Pool: config.Pool{Per: per}}
 		fleet := fleetOf(t, s, nil)
 		c := newRecordingClient(interop.Legacy, "Ada", everyCapability)
 		c.Session = "s"

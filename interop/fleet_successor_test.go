@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -174,7 +175,7 @@ func TestASuccessorThatNeedsWhatIsHeld(t *testing.T) {
 			next := &exclusiveServer{newPuppet("t"), &mu, &held}
 			fleet, d := newFleet(t, &interop.FleetOptions{
 				Restart: interop.Restart{First: time.Hour, Max: time.Hour},
-				Endpoint: func(s interop.Server) *interop.EndpointOptions {
+				Endpoint: func(s config.Server) *interop.EndpointOptions {
 					if s.Timeouts.Call == 0 {
 						return &interop.EndpointOptions{Transport: old}
 					}
@@ -218,7 +219,7 @@ func TestTheNewestSuccessorWins(t *testing.T) {
 		by[2].hold("tools/list")
 		release := by[3].hold("initialize")
 		fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: endpointsByVersion(by...)})
-		other := interop.Server{ID: "b", Timeouts: interop.Timeouts{Call: time.Hour}}
+		other := config.Server{ID: "b", Timeouts: config.Timeouts{Call: time.Hour}}
 		fleet.Apply(configVersion(0))
 		d.wait("a", interop.ServerReady, 1)
 		for n := 1; n <= 3; n++ {
@@ -226,7 +227,7 @@ func TestTheNewestSuccessorWins(t *testing.T) {
 			synctest.Wait()
 			wantListed(t, fleet, "meanwhile", "a__v0")
 		}
-		fleet.Apply(append([]interop.Server{other}, configVersion(3)...)) // only the order
+		fleet.Apply(append([]config.Server{other}, configVersion(3)...)) // only the order
 		release()
 		d.wait("a", interop.ServerReady, 2)
 		synctest.Wait()
@@ -324,7 +325,7 @@ func TestDrain(t *testing.T) {
 		{-1, 0, false},
 		{time.Hour, 0, true},
 	} {
-		for _, next := range [][]interop.Server{nil, configVersion(1)} {
+		for _, next := range [][]config.Server{nil, configVersion(1)} {
 			synctest.Test(t, func(t *testing.T) {
 				by := []*puppet{newPuppet("t"), newPuppet("t")}
 				fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: endpointsByVersion(by...), Drain: c.drain})
@@ -355,12 +356,12 @@ func TestNoCallFailsWhileConfigurationsChange(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy")
 	fleet := interop.NewFleet(nil)
 	defer fleet.Close()
-	configured := func(n int) []interop.Server {
+	configured := func(n int) []config.Server {
 		s := childServer("a", f)
-		stdio := s.Transport.(interop.Stdio)
-		stdio.Env = []interop.Pair{{Name: "N", Value: interop.NewSecret(strconv.Itoa(n))}}
+		stdio := s.Transport.(config.Stdio)
+		stdio.Env = []config.Pair{{Name: "N", Value: config.NewSecret(strconv.Itoa(n))}}
 		s.Transport = stdio
-		return []interop.Server{s}
+		return []config.Server{s}
 	}
 	fleet.Apply(configured(0))
 	if err := fleet.Settle(t.Context()); err != nil {
@@ -425,10 +426,10 @@ func TestNoCallFailsThoughTheServerHoldsALock(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy")
 	lock := filepath.Join(t.TempDir(), "lock")
 	const locked = `mkdir "$0" || exit 1; trap 'rmdir "$0"' EXIT; "$@"`
-	configured := func(n int) []interop.Server {
-		return []interop.Server{{ID: "a", Transport: interop.Stdio{
+	configured := func(n int) []config.Server {
+		return []config.Server{{ID: "a", Transport: config.Stdio{
 			Command: "sh", Args: append([]string{"-c", locked, lock, f.Path}, f.Args...),
-			Env: []interop.Pair{{Name: "N", Value: interop.NewSecret(strconv.Itoa(n))}},
+			Env: []config.Pair{{Name: "N", Value: config.NewSecret(strconv.Itoa(n))}},
 		}}}
 	}
 	fleet, d := newFleet(t, nil)

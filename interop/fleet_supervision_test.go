@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -48,7 +49,7 @@ func TestADeadServerComesBackAndNobodyNotices(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy", "-exit-unless", string(door))
 	peers := fixture.New(t, "-bare", "-tools", "1")
 	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Grace: giveUp})
-	fleet.Apply([]interop.Server{childServer("a", peers), childServer("b", f), childServer("c", peers)})
+	fleet.Apply([]config.Server{childServer("a", peers), childServer("b", f), childServer("c", peers)})
 	if err := fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func TestAServerThatStaysAwayIsWithdrawnUntilItReturns(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy", "-bare", "-tools", "2", "-exit-unless", string(door))
 	peer := fixture.New(t, "-bare", "-tools", "1")
 	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Grace: time.Second})
-	fleet.Apply([]interop.Server{childServer("a", f), childServer("b", peer)})
+	fleet.Apply([]config.Server{childServer("a", f), childServer("b", peer)})
 	if err := fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +159,7 @@ func TestAServerThatComesBackDifferentIsListedAnew(t *testing.T) {
 	list := fixture.File(t, `[{"name":"old","inputSchema":{"type":"object"}}]`)
 	f := fixture.New(t, "-era", "legacy", "-list-file", list)
 	fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Grace: giveUp})
-	fleet.Apply([]interop.Server{childServer("a", f)})
+	fleet.Apply([]config.Server{childServer("a", f)})
 	d.wait("a", interop.ServerReady, 1)
 	if err := os.WriteFile(list, []byte(`[{"name":"new","inputSchema":{"type":"object"}}]`), 0o600); err != nil {
 		t.Fatal(err)
@@ -177,7 +178,7 @@ func TestAServerThatComesBackDifferentIsListedAnew(t *testing.T) {
 func TestRestartOff(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy")
 	fleet, d := newFleet(t, &interop.FleetOptions{Restart: interop.Restart{Off: true}})
-	fleet.Apply([]interop.Server{childServer("a", f), childServer("never", fixture.New(t, "-exit"))})
+	fleet.Apply([]config.Server{childServer("a", f), childServer("never", fixture.New(t, "-exit"))})
 	if err := fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +216,7 @@ func TestEraIsRemembered(t *testing.T) {
 		t.Run(string(c.era), func(t *testing.T) {
 			f := fixture.New(t, "-era", string(c.era))
 			fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce})
-			fleet.Apply([]interop.Server{childServer("a", f)})
+			fleet.Apply([]config.Server{childServer("a", f)})
 			d.wait("a", interop.ServerReady, 1)
 			f.Wait("recv tools/list") // earlier events on the same connection have arrived
 			before := len(f.Events(c.once))
@@ -243,10 +244,10 @@ func TestAServerThatComesBackInTheOtherEraConnects(t *testing.T) {
 				f := fixture.New(t)
 				era := fixture.File(t, string(c.was))
 				run := fixture.File(t, fmt.Sprintf("exec '%s' -control %s -era \"$(cat '%s')\"\n", f.Path, f.Addr(), era))
-				fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Endpoint: func(interop.Server) *interop.EndpointOptions {
+				fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Endpoint: func(config.Server) *interop.EndpointOptions {
 					return &interop.EndpointOptions{Era: told}
 				}})
-				fleet.Apply([]interop.Server{{ID: "a", Transport: interop.Stdio{Command: "sh", Args: []string{run}}}})
+				fleet.Apply([]config.Server{{ID: "a", Transport: config.Stdio{Command: "sh", Args: []string{run}}}})
 				if e := d.wait("a", interop.ServerReady, 1); e.Status.Era != c.was {
 					t.Fatalf("it is %s at first", e.Status.Era)
 				}
@@ -285,7 +286,7 @@ func TestAServerBehindAURLComesBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			fleet, d := newFleet(t, &interop.FleetOptions{Restart: atOnce, Grace: giveUp})
-			fleet.Apply([]interop.Server{{ID: "a", Transport: interop.HTTP{URL: address}}})
+			fleet.Apply([]config.Server{{ID: "a", Transport: config.HTTP{URL: address}}})
 			d.wait("a", interop.ServerReady, 1)
 			before := fleet.Snapshot("")
 			kill9(t, p.PID())
@@ -321,13 +322,13 @@ func TestAServerBehindAURLComesBack(t *testing.T) {
 // A caller's later changes to an applied configuration have no effect.
 func TestApplyKeepsItsOwnCopy(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy")
-	servers := []interop.Server{childServer("a", f), {ID: "b", Transport: interop.HTTP{URL: "http://127.0.0.1:1", Headers: []interop.Pair{{Name: "X", Value: interop.NewSecret("1")}}}}}
+	servers := []config.Server{childServer("a", f), {ID: "b", Transport: config.HTTP{URL: "http://127.0.0.1:1", Headers: []config.Pair{{Name: "X", Value: config.NewSecret("1")}}}}}
 	fleet, d := newFleet(t, nil)
 	fleet.Apply(servers)
 	d.wait("a", interop.ServerReady, 1)
-	stdio := servers[0].Transport.(interop.Stdio)
+	stdio := servers[0].Transport.(config.Stdio)
 	stdio.Args[len(stdio.Args)-1] = "modern"
-	servers[1].Transport.(interop.HTTP).Headers[0].Value = interop.NewSecret("2")
+	servers[1].Transport.(config.HTTP).Headers[0].Value = config.NewSecret("2")
 	fleet.Apply(servers)
 	if e := d.wait("a", interop.ServerReady, 2); e.Status.Era != interop.Modern {
 		t.Errorf("it is %s", e.Status.Era)

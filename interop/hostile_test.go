@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -22,7 +23,7 @@ func TestAToolThatClientsRefuseIsReported(t *testing.T) {
 		{"name":"props","inputSchema":{"type":"object","properties":5}},
 		{"name":"bytes","description":"` + "\xff" + `","inputSchema":{"type":"object"}}]`
 	f := fixture.New(t, "-list-file", fixture.File(t, rows))
-	e := interop.NewEndpoint(interop.Server{ID: "s", Transport: interop.Stdio{Command: f.Path, Args: f.Args}}, nil)
+	e := interop.NewEndpoint(config.Server{ID: "s", Transport: config.Stdio{Command: f.Path, Args: f.Args}}, nil)
 	defer e.Close()
 	if err := e.Open(t.Context()); err != nil {
 		t.Fatal(err)
@@ -48,26 +49,26 @@ func TestUnreadableAnswersAreFaultsAtOnce(t *testing.T) {
 	t.Parallel()
 	bad := `{"content":[{"type":"text","text":"` + "\xff\xfe" + `"}]}`
 	file := fixture.File(t, bad)
-	for name, of := range map[string]func() interop.Server{
-		"stdio": func() interop.Server {
+	for name, of := range map[string]func() config.Server{
+		"stdio": func() config.Server {
 			f := fixture.New(t, "-fidelity-file", file)
-			return interop.Server{Transport: interop.Stdio{Command: f.Path, Args: f.Args}}
+			return config.Server{Transport: config.Stdio{Command: f.Path, Args: f.Args}}
 		},
-		"HTTP modern": func() interop.Server {
-			return interop.Server{Transport: interop.HTTP{URL: fixture.New(t, "-fidelity-file", file).HTTP()}}
+		"HTTP modern": func() config.Server {
+			return config.Server{Transport: config.HTTP{URL: fixture.New(t, "-fidelity-file", file).HTTP()}}
 		},
-		"HTTP legacy": func() interop.Server {
-			return interop.Server{Transport: interop.HTTP{URL: fixture.New(t, "-era", "legacy", "-sse-answers", "-fidelity-file", file).HTTP()}}
+		"HTTP legacy": func() config.Server {
+			return config.Server{Transport: config.HTTP{URL: fixture.New(t, "-era", "legacy", "-sse-answers", "-fidelity-file", file).HTTP()}}
 		},
-		"HTTP+SSE": func() interop.Server {
-			return interop.Server{Transport: interop.SSE{URL: fixture.New(t, "-sse", "-fidelity-file", file).HTTP()}}
+		"HTTP+SSE": func() config.Server {
+			return config.Server{Transport: config.SSE{URL: fixture.New(t, "-sse", "-fidelity-file", file).HTTP()}}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := of()
-			server.ID, server.Timeouts = "s", interop.Timeouts{Call: -1, Total: -1}
-			m := interop.Mount(t.Context(), []interop.Server{server}, nil)
+			server.ID, server.Timeouts = "s", config.Timeouts{Call: -1, Total: -1}
+			m := interop.Mount(t.Context(), []config.Server{server}, nil)
 			defer m.Close()
 			do := func(tool, args string) error {
 				_, err := m.Box.Do(t.Context(), toolbox.Call{Name: "s__" + tool, Input: json.RawMessage(args)})
@@ -96,7 +97,7 @@ func TestUnreadableAnswersAreFaultsAtOnce(t *testing.T) {
 func TestACrowdedResultIsOneBlock(t *testing.T) {
 	content := "[0" + strings.Repeat(",0", 100_001) + "]"
 	f := fixture.New(t, "-fidelity-file", fixture.File(t, `{"content":`+content+`}`))
-	e := interop.NewEndpoint(interop.Server{ID: "s", Transport: interop.Stdio{Command: f.Path, Args: f.Args}}, nil)
+	e := interop.NewEndpoint(config.Server{ID: "s", Transport: config.Stdio{Command: f.Path, Args: f.Args}}, nil)
 	defer e.Close()
 	if err := e.Open(t.Context()); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/interop/internal/payload"
 )
@@ -113,7 +114,7 @@ func (e *Endpoint) isListCurrent() bool {
 // they are renewed after a pause, and all lists are reported as changed, because notifications
 // may have been lost.
 func (e *Endpoint) listenEnded() {
-	if _, http := e.server.Transport.(HTTP); http && e.opts.Transport == nil {
+	if _, http := e.server.Transport.(config.HTTP); http && e.opts.Transport == nil {
 		return
 	}
 	e.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/interop/internal/listing"
 	"github.com/indusagi/indus/toolbox"
@@ -243,7 +244,7 @@ func (e *Endpoint) rowSource() listing.Source {
 }
 
 func (e *Endpoint) speaksModernHTTP() bool {
-	_, ok := e.server.Transport.(HTTP)
+	_, ok := e.server.Transport.(config.HTTP)
 	return ok && e.opts.Transport == nil && e.Era() == Modern
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -36,7 +37,7 @@ func TestAMalformedResultIsAFault(t *testing.T) {
 			t.Run(era+" "+tt.result, func(t *testing.T) {
 				t.Parallel()
 				f := fixture.New(t, "-era", era, "-fidelity-file", fixture.File(t, tt.result))
-				m := interop.Mount(t.Context(), []interop.Server{{ID: "s", Transport: stdioOf(f)}}, nil)
+				m := interop.Mount(t.Context(), []config.Server{{ID: "s", Transport: stdioOf(f)}}, nil)
 				t.Cleanup(m.Close)
 				c := toolbox.Call{Name: "s__fidelity", Input: json.RawMessage(`{}`)}
 				if tt.wants != "" {

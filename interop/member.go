@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/interop/internal/lane"
 	"github.com/indusagi/indus/interop/internal/listing"
@@ -25,7 +25,7 @@ import (
 // lists and replaces.
 type member struct {
 	fleet       *Fleet
-	server      Server          // the way to reach it; state.config configures its tools
+	server      config.Server   // the way to reach it; state.config configures its tools
 	ctx         context.Context // ends when the member is retired
 	cancel      context.CancelFunc
 	supervising sync.WaitGroup
@@ -75,8 +75,8 @@ type state struct {
 }
 
 // newMember makes a member without a running supervisor. It calls the fleet's options, so no lock may be held.
-func newMember(f *Fleet, server Server) *member {
-	m := &member{fleet: f, server: server.clone(), closed: make(chan struct{}), retryNow: make(chan struct{}, 1)}
+func newMember(f *Fleet, server config.Server) *member {
+	m := &member{fleet: f, server: server.Clone(), closed: make(chan struct{}), retryNow: make(chan struct{}, 1)}
 	m.learning = map[Declared]chan struct{}{}
 	m.lanes.Options, m.callerTurns.Waits, m.workTurns.Waits = m.laneOptions(), f.opts.Waits, f.opts.Waits
 	m.ctx, m.cancel = context.WithCancel(context.Background())
@@ -86,7 +86,7 @@ func newMember(f *Fleet, server Server) *member {
 	}
 	// A second probe may delay the start of a process by seconds, or end the process. For a URL it
 	// costs nothing.
-	if _, ok := server.Transport.(Stdio); ok && len(known) > 0 && known[0].Format == protocol.FormatLegacy {
+	if _, ok := server.Transport.(config.Stdio); ok && len(known) > 0 && known[0].Format == protocol.FormatLegacy {
 		m.era = Legacy
 	}
 	s := state{config: toolConfigOf(m.server), trying: true, changed: make(chan struct{})}
@@ -98,8 +98,8 @@ func newMember(f *Fleet, server Server) *member {
 
 // newEndpoint makes the member's next endpoint. It starts with the era of the last connection, unless that is
 // unsure.
-func (m *member) newEndpoint(config *toolConfig, unsure bool) *Endpoint {
-	opts := m.endpointOptions(config)
+func (m *member) newEndpoint(tools *toolConfig, unsure bool) *Endpoint {
+	opts := m.endpointOptions(tools)
 	switch {
 	case unsure:
 		opts.Era = ""
@@ -107,20 +107,20 @@ func (m *member) newEndpoint(config *toolConfig, unsure bool) *Endpoint {
 		opts.Era = m.era
 	}
 	if m.isPerPrincipal() {
-		opts.Principal = AnyPrincipal
+		opts.Principal = config.AnyPrincipal
 	}
 	opts.stale = make(chan struct{}, 1)
 	opts.broadcast = m.handleNotification
 	opts.updatesLost = func() { m.fleet.subscriptions.reportGap(m.server.ID, nil) }
 	e := NewEndpoint(m.server, &opts)
-	e.configure(config)
+	e.configure(tools)
 	return e
 }
 
 // endpointOptions returns the options of a new connection.
-func (m *member) endpointOptions(config *toolConfig) (opts EndpointOptions) {
+func (m *member) endpointOptions(tools *toolConfig) (opts EndpointOptions) {
 	if m.fleet.opts.Endpoint != nil {
-		if o := m.fleet.opts.Endpoint(config.applyTo(m.server)); o != nil {
+		if o := m.fleet.opts.Endpoint(tools.applyTo(m.server)); o != nil {
 			opts = *o
 		}
 	}
@@ -299,7 +299,7 @@ func (m *member) stopWithdrawal(s *state) {
 }
 
 // currentConfig returns the server's configuration, with the tool configuration that was applied last.
-func (m *member) currentConfig() Server { return m.state.Load().config.applyTo(m.server) }
+func (m *member) currentConfig() config.Server { return m.state.Load().config.applyTo(m.server) }
 
 // serves reports whether the server has tools that can be called now.
 func (s *state) serves() bool { return s.up && s.list != nil && s.endpoint.Phase().Usable() }
@@ -309,10 +309,10 @@ func (s *state) isDown() bool { return s.settled && s.list == nil && (!s.up || s
 
 // holdsTools reports whether the tools are held, because it is not known which of them were approved.
 func (m *member) holdsTools() bool {
-	return m.fleet.opts.Admit == nil && m.state.Load().config.changes.Guards()
+	return m.fleet.opts.Admit == nil && m.state.Load().config.settings.Changes.Guards()
 }
 
-// mayOwn is [Server.MayOwn] with the rules that were applied last.
+// mayOwn is [config.Server.MayOwn] with the rules that were applied last.
 func (m *member) mayOwn(name string) bool {
 	return listing.MayOwn(m.server.ID, &m.state.Load().config.Rules, name)
 }
@@ -343,7 +343,7 @@ func (m *member) awaitEndpoint(ctx context.Context, tool string) (*Endpoint, err
 	waits := false
 	for {
 		s := m.state.Load()
-		if s.up && s.endpoint.Phase().Usable() && (s.listFault == nil || !s.config.changes.Guards()) {
+		if s.up && s.endpoint.Phase().Usable() && (s.listFault == nil || !s.config.settings.Changes.Guards()) {
 			s.endpoint.beginCall()
 			now := m.state.Load()
 			if now == s || now.up && now.endpoint == s.endpoint { // otherwise retire or becomeIdle may have missed it
@@ -448,24 +448,6 @@ func (m *member) awaitListed(ctx context.Context) error {
 		return fault // its tools are not known
 	}
 	return nil
-}
-
-// clone returns a copy that shares no data with s that a caller could change.
-func (s Server) clone() Server {
-	switch t := s.Transport.(type) {
-	case Stdio:
-		t.Args, t.Env = slices.Clone(t.Args), slices.Clone(t.Env)
-		s.Transport = t
-	case HTTP:
-		t.Headers = slices.Clone(t.Headers)
-		s.Transport = t
-	case SSE:
-		t.Headers = slices.Clone(t.Headers)
-		s.Transport = t
-	}
-	s.Secrets, s.Tools = slices.Clone(s.Secrets), s.Tools.clone()
-	s.OAuth.Scopes, s.Forward.Headers = slices.Clone(s.OAuth.Scopes), slices.Clone(s.Forward.Headers)
-	return s
 }
 
 // recordTasks records tasks from the results of requests, if the server can become idle.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/schema/rule"
 	"github.com/indusagi/indus/toolbox"
@@ -50,7 +51,7 @@ type Mounted struct {
 // Mount connects the servers and returns their tools as one toolbox. It never fails as a whole: a server that cannot be
 // reached has no tools in the Box, and its fault is in Fleet.Status. Mount returns once every server is ready or
 // faulted, or MountOptions.Wait is over, or ctx has ended. ctx bounds only that wait. The caller must close the result.
-func Mount(ctx context.Context, servers []Server, opts *MountOptions) *Mounted {
+func Mount(ctx context.Context, servers []config.Server, opts *MountOptions) *Mounted {
 	if opts == nil {
 		opts = &MountOptions{}
 	}

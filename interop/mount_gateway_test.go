@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/interoptest"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
@@ -35,7 +36,7 @@ func counters(t *testing.T, id string, n int) *interoptest.Server {
 // mountCounters mounts 300 tools of three servers.
 func mountCounters(t *testing.T, opts *interop.MountOptions) *interop.Mounted {
 	servers := []*interoptest.Server{counters(t, "apples", 100), counters(t, "pears", 100), counters(t, "plums", 100)}
-	var configs []interop.Server
+	var configs []config.Server
 	for _, s := range servers {
 		configs = append(configs, s.Config())
 	}
@@ -106,7 +107,7 @@ func TestCatalogOverAMountIsLive(t *testing.T) {
 	m := mountCounters(t, &interop.MountOptions{})
 	box := toolbox.NewBox(nil, catalog.Over(m.Box, nil))
 	before := modelTools(box)
-	m.Fleet.Apply(slices.DeleteFunc(m.Fleet.Servers(), func(s interop.Server) bool { return s.ID == "pears" }))
+	m.Fleet.Apply(slices.DeleteFunc(m.Fleet.Servers(), func(s config.Server) bool { return s.ID == "pears" }))
 	out := box.Run(t.Context(), toolbox.Call{Name: "call", Input: json.RawMessage(`{"operation":"pears__count_042","input":{"more":1}}`)})
 	if !strings.Contains(out.Text(), "NOT_FOUND") {
 		t.Error(out.Text())

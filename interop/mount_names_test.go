@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -27,7 +28,7 @@ func TestServersWithNamesAlikeDoNotMeet(t *testing.T) {
 	}
 	for i, d := range all {
 		id, tool := ids[i/len(tools)], tools[i%len(tools)]
-		if d.Server != id || d.Tool != tool || d.Name != interop.QualifiedName(id, tool) {
+		if d.Server != id || d.Tool != tool || d.Name != config.QualifiedName(id, tool) {
 			t.Errorf("%s is %q of %q, want %q of %q", d.Name, d.Tool, d.Server, tool, id)
 		}
 		before := by[id].requestCount("call " + tool)
@@ -43,8 +44,8 @@ func TestServersWithNamesAlikeDoNotMeet(t *testing.T) {
 // rivalServers returns two servers. A tool's own name on one makes the mounted name of a tool on the
 // other.
 func rivalServers() (by map[string]*puppet, name string) {
-	name = interop.QualifiedName("a.b", "t")
-	rival := strings.TrimPrefix(name, "a_b"+interop.Qualifier)
+	name = config.QualifiedName("a.b", "t")
+	rival := strings.TrimPrefix(name, "a_b"+config.Qualifier)
 	return map[string]*puppet{"a.b": newPuppet("t", "first"), "a_b": newPuppet(rival, "second")}, name
 }
 
@@ -96,7 +97,7 @@ func TestACollisionIsDecidedByTheConfiguration(t *testing.T) {
 func TestQuarantineFollowsEachListing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		by, name := rivalServers()
-		rival := strings.TrimPrefix(name, "a_b"+interop.Qualifier)
+		rival := strings.TrimPrefix(name, "a_b"+config.Qualifier)
 		by["a_b"].list("second")
 		m := interop.Mount(t.Context(), serversNamed("a.b", "a_b"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(by)}})
 		defer m.Close()
@@ -140,7 +141,7 @@ func TestHeldCallsFindTheirServer(t *testing.T) {
 			by[c.server].list(c.tool)
 			m := interop.Mount(t.Context(), serversNamed(ids...), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(by)}, Wait: -1})
 			defer m.Close()
-			call := callLater(t.Context(), m.Box, interop.QualifiedName(c.server, c.tool), "{}")
+			call := callLater(t.Context(), m.Box, config.QualifiedName(c.server, c.tool), "{}")
 			synctest.Wait()
 			for _, id := range ids {
 				by[id].open("initialize")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -29,7 +30,7 @@ func TestNamesWhoseHashesCollide(t *testing.T) {
 		{cousinTools[0][0], cousinTools[0][1], cousinsName},
 		{cousinTools[1][0], cousinTools[1][1], cousinsName},
 	} {
-		if got := interop.QualifiedName(c.server, c.tool); got != c.want || len(got) != 64 {
+		if got := config.QualifiedName(c.server, c.tool); got != c.want || len(got) != 64 {
 			t.Errorf("QualifiedName(%q, %q) = %q, want %q", c.server, c.tool, got, c.want)
 		}
 	}
@@ -75,7 +76,7 @@ func outcomeOf(m *interop.Mounted) outcome {
 
 // collidingServers returns servers with tool names that collide in every possible way.
 func collidingServers() (ids []string, by map[string]*puppet) {
-	rival := strings.TrimPrefix(interop.QualifiedName("a.b", "t"), "a_b"+interop.Qualifier)
+	rival := strings.TrimPrefix(config.QualifiedName("a.b", "t"), "a_b"+config.Qualifier)
 	by = map[string]*puppet{
 		cousinTools[0][0]: newPuppet("t", cousinTools[0][1], "first"),
 		cousinTools[1][0]: newPuppet(cousinTools[1][1], "t", "second"),
@@ -95,7 +96,7 @@ func TestAMountIsTheSameInWhateverOrderServersConnect(t *testing.T) {
 		for i, order := range permutations(4) {
 			synctest.Test(t, func(t *testing.T) {
 				ids, by := collidingServers()
-				servers := make([]interop.Server, len(ids))
+				servers := make([]config.Server, len(ids))
 				for at, which := range configured {
 					servers[at] = serversNamed(ids[which])[0]
 				}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // However a server ends, nothing of it remains: neither its process nor a grandchild
@@ -72,7 +73,7 @@ func TestNoOrphans(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			f, d := fixture.New(t, c.flags...), newEventLog(t)
-			m := mount(t, t.Context(), []interop.Server{childServer("a", f)}, &interop.MountOptions{FleetOptions: interop.FleetOptions{Restart: atOnce}, Wait: -1, Events: d.record})
+			m := mount(t, t.Context(), []config.Server{childServer("a", f)}, &interop.MountOptions{FleetOptions: interop.FleetOptions{Restart: atOnce}, Wait: -1, Events: d.record})
 			c.end(t, m, f, d)
 			for n := range c.n {
 				wantGone(t, f, n+1)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -23,18 +24,18 @@ func TestMountRealServers(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "note.txt"), []byte("from a real server"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	stdio := func(name string, args []string) (interop.TransportConfig, mcp.Transport) {
+	stdio := func(name string, args []string) (config.TransportConfig, mcp.Transport) {
 		cmd := exec.Command(name, args...)
-		return interop.Stdio{Command: name, Args: args}, &mcp.CommandTransport{Command: cmd}
+		return config.Stdio{Command: name, Args: args}, &mcp.CommandTransport{Command: cmd}
 	}
 	everything, everythingSDK := stdio(peers.Everything(t, "stdio"))
 	files, filesSDK := stdio(peers.Filesystem(t, dir))
 	overHTTP, overSSE := peers.EverythingHTTP(t), peers.EverythingSSE(t)
-	servers := []interop.Server{
+	servers := []config.Server{
 		{ID: "everything", Transport: everything},
-		{ID: "http", Transport: interop.HTTP{URL: overHTTP}},
-		{ID: "sse", Transport: interop.SSE{URL: overSSE}},
-		{ID: "sse by itself", Transport: interop.HTTP{URL: overSSE}},
+		{ID: "http", Transport: config.HTTP{URL: overHTTP}},
+		{ID: "sse", Transport: config.SSE{URL: overSSE}},
+		{ID: "sse by itself", Transport: config.HTTP{URL: overSSE}},
 		{ID: "fs", Transport: files},
 	}
 	var want []string
@@ -47,7 +48,7 @@ func TestMountRealServers(t *testing.T) {
 			t.Fatalf("%s lists only %v", servers[i].ID, tools)
 		}
 		for _, name := range tools {
-			want = append(want, interop.QualifiedName(servers[i].ID, name))
+			want = append(want, config.QualifiedName(servers[i].ID, name))
 		}
 	}
 
@@ -68,7 +69,7 @@ func TestMountRealServers(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, s := range servers[:4] {
-		name := interop.QualifiedName(s.ID, "echo")
+		name := config.QualifiedName(s.ID, "echo")
 		if text, err := echoText(t.Context(), m.Box, name, `{"message":"hi"}`); err != nil || text != "Echo: hi" {
 			t.Errorf("%s says %q, %v", name, text, err)
 		}

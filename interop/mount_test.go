@@ -13,11 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
 // mount returns a mount that ends with the test.
-func mount(t testing.TB, ctx context.Context, servers []interop.Server, opts *interop.MountOptions) *interop.Mounted {
+func mount(t testing.TB, ctx context.Context, servers []config.Server, opts *interop.MountOptions) *interop.Mounted {
 	t.Helper()
 	m := interop.Mount(ctx, servers, opts)
 	t.Cleanup(m.Close)
@@ -28,15 +29,15 @@ func mount(t testing.TB, ctx context.Context, servers []interop.Server, opts *in
 // others are missing.
 func TestMountNeverFailsAsAWhole(t *testing.T) {
 	good := fixture.New(t)
-	servers := []interop.Server{
+	servers := []config.Server{
 		{ID: "nothing"},
-		{ID: "no command", Transport: interop.Stdio{}},
-		{ID: "not found", Transport: interop.Stdio{Command: "no-such-command-anywhere"}},
-		{ID: "no directory", Transport: interop.Stdio{Command: good.Path, Dir: "/no/such/directory"}},
+		{ID: "no command", Transport: config.Stdio{}},
+		{ID: "not found", Transport: config.Stdio{Command: "no-such-command-anywhere"}},
+		{ID: "no directory", Transport: config.Stdio{Command: good.Path, Dir: "/no/such/directory"}},
 		childServer("exits", fixture.New(t, "-exit", "-stderr", "out of order")),
-		{ID: "no url", Transport: interop.HTTP{}},
-		{ID: "bad url", Transport: interop.HTTP{URL: "http://[::1]:namedport/"}},
-		{ID: "refused", Transport: interop.SSE{URL: "http://127.0.0.1:1/sse"}},
+		{ID: "no url", Transport: config.HTTP{}},
+		{ID: "bad url", Transport: config.HTTP{URL: "http://[::1]:namedport/"}},
+		{ID: "refused", Transport: config.SSE{URL: "http://127.0.0.1:1/sse"}},
 		childServer("good", good),
 	}
 	m := mount(t, t.Context(), servers, &interop.MountOptions{FleetOptions: interop.FleetOptions{Restart: interop.Restart{Off: true}}})
@@ -175,7 +176,7 @@ func TestHeldCallsHaveADeadline(t *testing.T) {
 func TestMountAroundAndBudget(t *testing.T) {
 	var seen []string
 	f := fixture.New(t)
-	m := mount(t, t.Context(), []interop.Server{childServer("a", f)}, &interop.MountOptions{
+	m := mount(t, t.Context(), []config.Server{childServer("a", f)}, &interop.MountOptions{
 		Budget: 100,
 		Around: []func(toolbox.Do) toolbox.Do{func(next toolbox.Do) toolbox.Do {
 			return func(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
@@ -201,7 +202,7 @@ func TestMountAroundAndBudget(t *testing.T) {
 // refused.
 func TestRemoteToolsRunAgainstNothingLocal(t *testing.T) {
 	f := fixture.New(t, "-era", "legacy")
-	m := mount(t, t.Context(), []interop.Server{childServer("a", f)}, nil)
+	m := mount(t, t.Context(), []config.Server{childServer("a", f)}, nil)
 	got, err := echoText(t.Context(), m.Box, "a__ask", "{}")
 	if err != nil || !strings.Contains(got, "-32601") {
 		t.Errorf("its question was answered: %s, %v", got, err)

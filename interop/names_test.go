@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 var grammar = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]{0,63}$`)
@@ -26,7 +26,7 @@ func TestQualifiedNameVectors(t *testing.T) {
 		t.Fatal("no vectors")
 	}
 	for _, v := range vectors.Qualify {
-		if got := interop.QualifiedName(v.Server, v.Tool); got != v.Want {
+		if got := config.QualifiedName(v.Server, v.Tool); got != v.Want {
 			t.Errorf("QualifiedName(%q, %q) = %q, want %q", v.Server, v.Tool, got, v.Want)
 		}
 	}
@@ -47,14 +47,14 @@ func TestQualifiedNameTakesAHashWhereTheNameDoesNotFit(t *testing.T) {
 		{"fs", "日本", "fs_____e4f708aa"},
 		{"fs", long, "fs__a-very-long-tool-name-that-goes-on-and-on-until-no-_74666270"},
 	} {
-		got := interop.QualifiedName(c.server, c.tool)
+		got := config.QualifiedName(c.server, c.tool)
 		if got != c.want {
 			t.Errorf("QualifiedName(%q, %q) = %q, want %q", c.server, c.tool, got, c.want)
 		}
 		if !grammar.MatchString(got) {
 			t.Errorf("QualifiedName(%q, %q) = %q: not in the grammar", c.server, c.tool, got)
 		}
-		if s := (interop.Server{ID: c.server}); !s.MayOwn(got) {
+		if s := (config.Server{ID: c.server}); !s.MayOwn(got) {
 			t.Errorf("server %q disowns %q", c.server, got)
 		}
 	}
@@ -67,19 +67,19 @@ func FuzzQualifiedName(f *testing.F) {
 	f.Add("fs", "x", "fs", "x\x00")
 	f.Add("", "", "\xff", "")
 	f.Fuzz(func(t *testing.T, s1, t1, s2, t2 string) {
-		a, b := interop.QualifiedName(s1, t1), interop.QualifiedName(s2, t2)
+		a, b := config.QualifiedName(s1, t1), config.QualifiedName(s2, t2)
 		for _, name := range []string{a, b} {
 			if !grammar.MatchString(name) {
 				t.Fatalf("%q is not in the grammar", name)
 			}
 		}
-		if a != interop.QualifiedName(s1, t1) {
+		if a != config.QualifiedName(s1, t1) {
 			t.Fatal("not a function")
 		}
 		if a == b && (s1 != s2 || t1 != t2) {
 			t.Fatalf("(%q, %q) and (%q, %q) are both %q", s1, t1, s2, t2, a)
 		}
-		if !(interop.Server{ID: s1}).MayOwn(a) {
+		if !(config.Server{ID: s1}).MayOwn(a) {
 			t.Fatalf("%q disowns %q", s1, a)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -27,8 +28,8 @@ func TestEveryListChangedIsTold(t *testing.T) {
 				Prompts: &mcp.PromptCapabilities{ListChanged: true}, Resources: &mcp.ResourceCapabilities{ListChanged: true},
 			}})
 			notified := make(chan string, 100)
-			fleetOf(t, interop.Server{ID: "a", Era: era}, &interop.FleetOptions{
-				Endpoint: func(interop.Server) *interop.EndpointOptions {
+			fleetOf(t, config.Server{ID: "a", Era: era}, &interop.FleetOptions{
+				Endpoint: func(config.Server) *interop.EndpointOptions {
 					return &interop.EndpointOptions{Transport: inMemory(t, server)}
 				},
 				Notify: func(server string, m interop.Message) { notified <- server + " " + m.Server + " " + m.Method },
@@ -127,7 +128,7 @@ func TestRounds(t *testing.T) {
 			s := &rounds{answers: c.answers}
 			web := httptest.NewServer(s)
 			t.Cleanup(web.Close)
-			e := newEndpoint(t, interop.Server{ID: "a", Transport: interop.HTTP{URL: web.URL}}, nil)
+			e := newEndpoint(t, config.Server{ID: "a", Transport: config.HTTP{URL: web.URL}}, nil)
 			mustOpen(t, e)
 			client := newRecordingClient(interop.Legacy, "Ada", `{"elicitation":{},"roots":{}}`)
 			_, err := e.Invoke(interop.WithClient(context.WithoutCancel(t.Context()), &client.Client), "t", json.RawMessage(`{}`))

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -30,7 +31,7 @@ type separateServer struct {
 	opened []*mcp.ServerSession
 }
 
-func (a *separateServer) options(interop.Server) *interop.EndpointOptions {
+func (a *separateServer) options(config.Server) *interop.EndpointOptions {
 	return &interop.EndpointOptions{Transport: a}
 }
 
@@ -93,8 +94,8 @@ func (a *separateServer) wantSessions(fleet *interop.Fleet, who toolbox.Principa
 	}
 }
 
-func perPrincipal(era interop.Era) interop.Server {
-	return interop.Server{ID: "a", Era: era, Transport: interop.Stdio{Command: "x"}, Pool: interop.Pool{Per: interop.PerPrincipal}}
+func perPrincipal(era interop.Era) config.Server {
+	return config.Server{ID: "a", Era: era, Transport: config.Stdio{Command: "x"}, Pool: config.Pool{Per: config.PerPrincipal}}
 }
 
 // One principal sees neither the calls of another principal nor the messages of its server.
@@ -298,12 +299,12 @@ func TestARetryLeavesOtherServersAlone(t *testing.T) {
 		a, other := &separateServer{t: t}, perPrincipal(interop.Legacy)
 		other.ID = "b"
 		fleet := fleetOf(t, perPrincipal(interop.Legacy), &interop.FleetOptions{Endpoint: a.options})
-		fleet.Apply([]interop.Server{perPrincipal(interop.Legacy), other})
+		fleet.Apply([]config.Server{perPrincipal(interop.Legacy), other})
 		if err := fleet.Settle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		count := func(server string) error {
-			_, err := fleet.Do(t.Context(), toolbox.Call{Name: interop.QualifiedName(server, "count"), Caller: "ann"})
+			_, err := fleet.Do(t.Context(), toolbox.Call{Name: config.QualifiedName(server, "count"), Caller: "ann"})
 			return err
 		}
 		a.refuse.Store(true)
@@ -350,7 +351,7 @@ func TestPrincipalsPartByReload(t *testing.T) {
 	a := &separateServer{t: t}
 	s := perPrincipal(interop.Legacy)
 	shared := s
-	shared.Pool = interop.Pool{}
+	shared.Pool = config.Pool{}
 	fleet := fleetOf(t, shared, &interop.FleetOptions{Endpoint: a.options})
 	heard := make(chan interop.Message, 100)
 	var stops []func()
@@ -379,9 +380,9 @@ func TestPrincipalsPartByReload(t *testing.T) {
 	a.wantSessions(fleet, "ann", "1")
 	a.wantSessions(fleet, "bob", "2")
 	hears("ann", "bob")
-	apply := func(s interop.Server) {
+	apply := func(s config.Server) {
 		t.Helper()
-		fleet.Apply([]interop.Server{s})
+		fleet.Apply([]config.Server{s})
 		if err := fleet.Settle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -416,9 +417,9 @@ func (s signedIn) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestAPrincipalHasItsOwnCredentials(t *testing.T) {
 	t.Parallel()
 	f := fixture.New(t)
-	s := interop.Server{ID: "a", Transport: interop.HTTP{URL: f.HTTP()}, Pool: interop.Pool{Per: interop.PerPrincipal}}
-	fleet := fleetOf(t, s, &interop.FleetOptions{Endpoint: func(interop.Server) *interop.EndpointOptions {
-		return &interop.EndpointOptions{RoundTripper: func(_ interop.Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper {
+	s := config.Server{ID: "a", Transport: config.HTTP{URL: f.HTTP()}, Pool: config.Pool{Per: config.PerPrincipal}}
+	fleet := fleetOf(t, s, &interop.FleetOptions{Endpoint: func(config.Server) *interop.EndpointOptions {
+		return &interop.EndpointOptions{RoundTripper: func(_ config.Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper {
 			return signedIn{who, base}
 		}}
 	}})
@@ -434,7 +435,7 @@ func TestAPrincipalHasItsOwnCredentials(t *testing.T) {
 }
 
 // pooled returns the fixture with that many processes.
-func pooled(f *fixture.Server, n int) interop.Server {
+func pooled(f *fixture.Server, n int) config.Server {
 	s := childServer("a", f)
 	s.Era, s.Pool.Instances = interop.Legacy, n
 	return s
@@ -514,7 +515,7 @@ func TestProcessesShareCalls(t *testing.T) {
 	}
 
 	one := pooled(f, 1)
-	fleet.Apply([]interop.Server{one}) // takes effect without another connection
+	fleet.Apply([]config.Server{one}) // takes effect without another connection
 	if got := pid(t, fleet); got != first {
 		t.Error("a call goes to a process beyond the one")
 	}
@@ -526,8 +527,8 @@ func TestAFurtherProcessThatDoesNotStartIsDoneWithout(t *testing.T) {
 	t.Parallel()
 	var refuse atomic.Bool
 	a := newAskingServer(t)
-	fleet := fleetOf(t, interop.Server{ID: "a", Era: interop.Legacy, Transport: interop.Stdio{Command: "x"}, Pool: interop.Pool{Instances: 3}}, &interop.FleetOptions{
-		Endpoint: func(s interop.Server) *interop.EndpointOptions {
+	fleet := fleetOf(t, config.Server{ID: "a", Era: interop.Legacy, Transport: config.Stdio{Command: "x"}, Pool: config.Pool{Instances: 3}}, &interop.FleetOptions{
+		Endpoint: func(s config.Server) *interop.EndpointOptions {
 			if refuse.Swap(true) {
 				return &interop.EndpointOptions{Transport: refusingTransport{}}
 			}
@@ -554,7 +555,7 @@ func TestAFurtherProcessThatDoesNotStartIsDoneWithout(t *testing.T) {
 func TestTasksStayWhereTheyAre(t *testing.T) {
 	t.Parallel()
 	a := newAskingServer(t)
-	s := interop.Server{ID: "a", Era: interop.Legacy, Transport: interop.Stdio{Command: "x"}, Pool: interop.Pool{Instances: 3}}
+	s := config.Server{ID: "a", Era: interop.Legacy, Transport: config.Stdio{Command: "x"}, Pool: config.Pool{Instances: 3}}
 	fleet := fleetOf(t, s, &interop.FleetOptions{Endpoint: a.options})
 	first, err := callAs(t.Context(), fleet, nil, "", "session", "")
 	if err != nil {
@@ -597,7 +598,7 @@ func TestAServerThatDoesOneThingAtATime(t *testing.T) {
 			t.Error("two calls at a time")
 		}
 		s.Pool.MaxQueue = -1
-		fleet.Apply([]interop.Server{s})
+		fleet.Apply([]config.Server{s})
 		_, err := callAs(t.Context(), fleet, nil, "eve", "session", "")
 		wantFleetFault(t, err, interop.Timeout, "a", "", "busy: 1 requests are in flight there")
 		if f := wantFault(t, err, interop.Timeout); !strings.Contains(f.Advice(), "maxConcurrent") {

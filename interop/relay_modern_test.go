@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -65,10 +66,10 @@ func (a *recordingClient) messages() []string {
 const everyCapability = `{"roots":{"listChanged":true},"sampling":{},"elicitation":{"form":{},"url":{}},"experimental":{"x":{}}}`
 
 // fleetOf returns a fleet of one server that is ready.
-func fleetOf(t *testing.T, s interop.Server, opts *interop.FleetOptions) *interop.Fleet {
+func fleetOf(t *testing.T, s config.Server, opts *interop.FleetOptions) *interop.Fleet {
 	t.Helper()
 	fleet, _ := newFleet(t, opts)
-	fleet.Apply([]interop.Server{s})
+	fleet.Apply([]config.Server{s})
 	if err := fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +81,7 @@ func fleetOf(t *testing.T, s interop.Server, opts *interop.FleetOptions) *intero
 
 // callAs calls a tool of the server "a" for a client.
 func callAs(ctx context.Context, f *interop.Fleet, c *interop.Client, caller toolbox.Principal, tool, params string) (string, error) {
-	name := interop.QualifiedName("a", tool)
+	name := config.QualifiedName("a", tool)
 	call := toolbox.Call{Name: name, Input: json.RawMessage(`{}`), Caller: caller}
 	if params != "" {
 		call.Wire.JSON = json.RawMessage(params)
@@ -97,7 +98,7 @@ func callAs(ctx context.Context, f *interop.Fleet, c *interop.Client, caller too
 
 func TestAModernServerIsGivenWhatItAsksFor(t *testing.T) {
 	t.Parallel()
-	everything := interop.Server{ID: "a", Era: interop.Modern, Transport: interop.Stdio{Command: peers.SDKEverythingServer(t)}}
+	everything := config.Server{ID: "a", Era: interop.Modern, Transport: config.Stdio{Command: peers.SDKEverythingServer(t)}}
 	fleet := fleetOf(t, everything, nil)
 	for tool, want := range map[string]string{
 		"test_input_required_result_elicitation":     "Hello, Ada!",
@@ -137,7 +138,7 @@ func TestAModernServerIsGivenWhatItAsksFor(t *testing.T) {
 // A client is never asked for a capability that it does not declare, in any way.
 func TestAServerIsShownWhatTheClientDeclares(t *testing.T) {
 	t.Parallel()
-	everything := interop.Server{ID: "a", Era: interop.Modern, Transport: interop.Stdio{Command: peers.SDKEverythingServer(t)}}
+	everything := config.Server{ID: "a", Era: interop.Modern, Transport: config.Stdio{Command: peers.SDKEverythingServer(t)}}
 	fleet := fleetOf(t, everything, nil)
 	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
 		nobody := newRecordingClient(era, "", `{}`)
@@ -167,7 +168,7 @@ func TestAServerIsShownWhatTheClientDeclares(t *testing.T) {
 // If a message names no request and may belong to several, no client receives it.
 func TestLogsOverStdioReachTheirCallerAlone(t *testing.T) {
 	t.Parallel()
-	fleet := fleetOf(t, interop.Server{ID: "a", Transport: interop.Stdio{Command: peers.SDKEverythingServer(t)}}, nil)
+	fleet := fleetOf(t, config.Server{ID: "a", Transport: config.Stdio{Command: peers.SDKEverythingServer(t)}}, nil)
 	call := func(c *recordingClient, p toolbox.Principal) {
 		t.Helper()
 		if _, err := callAs(t.Context(), fleet, &c.Client, p, "test_logging_tool", ""); err != nil {
@@ -201,7 +202,7 @@ func TestProgressOfOtherMethodsHasTheClientsToken(t *testing.T) {
 		}
 		return &mcp.GetPromptResult{}, nil
 	})
-	e := newEndpoint(t, interop.Server{ID: "a"}, &interop.EndpointOptions{Transport: inMemory(t, server)})
+	e := newEndpoint(t, config.Server{ID: "a"}, &interop.EndpointOptions{Transport: inMemory(t, server)})
 	mustOpen(t, e)
 	for params, want := range map[string][]string{
 		`{"name":"p","_meta":{"progressToken":"mine"}}`: {`notifications/progress {"progressToken":"mine","progress":1}`},

@@ -29,6 +29,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -98,8 +99,8 @@ func TestTLS(t *testing.T) {
 		return web.URL
 	}
 	plain, mutual := serve(tls.NoClientCert), serve(tls.RequireAndVerifyClientCert)
-	client := func(a *authority, ca *authority) interop.TLS {
-		return interop.TLS{CA: ca.file(ca.cert.Subject.CommonName + ".pem"), Cert: a.file("client.pem"), Key: a.file("client.key")}
+	client := func(a *authority, ca *authority) config.TLS {
+		return config.TLS{CA: ca.file(ca.cert.Subject.CommonName + ".pem"), Cert: a.file("client.pem"), Key: a.file("client.key")}
 	}
 	junk := stranger.file("junk.pem")
 	if err := os.WriteFile(junk, []byte("no PEM"), 0o600); err != nil {
@@ -107,21 +108,21 @@ func TestTLS(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		url  string
-		tls  interop.TLS
+		tls  config.TLS
 		want string // the text of the fault; "" if it connects
 	}{
-		"the system's authorities":   {plain, interop.TLS{}, "unknown authority"},
-		"an authority of one's own":  {plain, interop.TLS{CA: trusted.file("ours.pem")}, ""},
-		"another authority":          {plain, interop.TLS{CA: stranger.file("others.pem")}, "unknown authority"},
-		"no certificate where asked": {mutual, interop.TLS{CA: trusted.file("ours.pem")}, "certificate required"},
+		"the system's authorities":   {plain, config.TLS{}, "unknown authority"},
+		"an authority of one's own":  {plain, config.TLS{CA: trusted.file("ours.pem")}, ""},
+		"another authority":          {plain, config.TLS{CA: stranger.file("others.pem")}, "unknown authority"},
+		"no certificate where asked": {mutual, config.TLS{CA: trusted.file("ours.pem")}, "certificate required"},
 		"a certificate":              {mutual, client(trusted, trusted), ""},
 		"a stranger's certificate":   {mutual, client(stranger, trusted), "certificate"},
-		"no such file":               {plain, interop.TLS{CA: trusted.file("none.pem")}, "tls.ca: open "},
-		"a file of something else":   {plain, interop.TLS{CA: junk}, "tls.ca: " + junk + ": no certificate"},
-		"a key of another":           {mutual, interop.TLS{CA: trusted.file("ours.pem"), Cert: trusted.file("client.pem"), Key: stranger.file("client.key")}, "tls.cert: "},
+		"no such file":               {plain, config.TLS{CA: trusted.file("none.pem")}, "tls.ca: open "},
+		"a file of something else":   {plain, config.TLS{CA: junk}, "tls.ca: " + junk + ": no certificate"},
+		"a key of another":           {mutual, config.TLS{CA: trusted.file("ours.pem"), Cert: trusted.file("client.pem"), Key: stranger.file("client.key")}, "tls.cert: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newEndpoint(t, interop.Server{ID: "s", Transport: interop.HTTP{URL: c.url}, TLS: c.tls}, nil)
+			e := newEndpoint(t, config.Server{ID: "s", Transport: config.HTTP{URL: c.url}, TLS: c.tls}, nil)
 			err := e.Open(t.Context())
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
@@ -134,8 +135,8 @@ func TestTLS(t *testing.T) {
 // person.
 func TestRoundTripperThatNeedsASignIn(t *testing.T) {
 	var gave []string
-	e := newEndpoint(t, interop.Server{ID: "s", Transport: interop.HTTP{URL: "http://127.0.0.1:1"}}, &interop.EndpointOptions{
-		RoundTripper: func(s interop.Server, _ toolbox.Principal, base http.RoundTripper) http.RoundTripper {
+	e := newEndpoint(t, config.Server{ID: "s", Transport: config.HTTP{URL: "http://127.0.0.1:1"}}, &interop.EndpointOptions{
+		RoundTripper: func(s config.Server, _ toolbox.Principal, base http.RoundTripper) http.RoundTripper {
 			gave = append(gave, s.ID)
 			return noEntry{}
 		},
@@ -180,8 +181,8 @@ func TestCallWithoutAToken(t *testing.T) {
 	})
 	web := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, nil))
 	t.Cleanup(web.Close) // after the endpoints, which have open streams
-	e := newEndpoint(t, interop.Server{ID: "s", Transport: interop.HTTP{URL: web.URL}}, &interop.EndpointOptions{
-		RoundTripper: func(_ interop.Server, _ toolbox.Principal, base http.RoundTripper) http.RoundTripper {
+	e := newEndpoint(t, config.Server{ID: "s", Transport: config.HTTP{URL: web.URL}}, &interop.EndpointOptions{
+		RoundTripper: func(_ config.Server, _ toolbox.Principal, base http.RoundTripper) http.RoundTripper {
 			return noToken{base}
 		},
 	})
@@ -223,8 +224,8 @@ func TestTokenOfASignInThatIsRepeated(t *testing.T) {
 		defer web.Close()
 		var heard []string
 		hear := func(raw json.RawMessage) { heard = append(heard, string(raw)) }
-		e := newEndpoint(t, interop.Server{ID: "s", Era: era, Transport: interop.HTTP{URL: web.URL}}, &interop.EndpointOptions{
-			RoundTripper: func(_ interop.Server, _ toolbox.Principal, base http.RoundTripper) http.RoundTripper {
+		e := newEndpoint(t, config.Server{ID: "s", Era: era, Transport: config.HTTP{URL: web.URL}}, &interop.EndpointOptions{
+			RoundTripper: func(_ config.Server, _ toolbox.Principal, base http.RoundTripper) http.RoundTripper {
 				return &renewing{base: base}
 			},
 			Receive: func(_ context.Context, m interop.Message) (json.RawMessage, error) { hear(m.Params); return nil, nil },
@@ -265,11 +266,11 @@ func (noEntry) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestHeadersThatAreNeverForwarded(t *testing.T) {
 	for _, name := range []string{"", "Authorization", "cookie", "Set-Cookie", "HOST", "Connection", "Transfer-Encoding", "TE", "Upgrade",
 		"Mcp-Session-Id", "mcp-param-x", "Content-Type", "Content-Length", "Proxy-Authorization", "Origin", "Sec-Fetch-Site", "Last-Event-ID", "Accept"} {
-		if got := (interop.Forward{Headers: []string{name}}).Names(); got != nil {
+		if got := (config.Forward{Headers: []string{name}}).Names(); got != nil {
 			t.Errorf("%q is forwarded: %v", name, got)
 		}
 	}
-	got := interop.Forward{Headers: []string{"x-request-id", "Authorization"}, Authorization: true}.Names()
+	got := config.Forward{Headers: []string{"x-request-id", "Authorization"}, Authorization: true}.Names()
 	if diff := cmp.Diff([]string{"X-Request-Id", "Authorization"}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -296,10 +297,10 @@ func TestForwardedHeadersGoWithOneRequest(t *testing.T) {
 			handler.ServeHTTP(w, r)
 		}))
 		t.Cleanup(web.Close)
-		s := interop.Server{ID: "s", Forward: interop.Forward{Headers: []string{"x-request-id"}}}
-		s.Transport = (interop.HTTP{URL: web.URL})
+		s := config.Server{ID: "s", Forward: config.Forward{Headers: []string{"x-request-id"}}}
+		s.Transport = (config.HTTP{URL: web.URL})
 		if name == "SSE" {
-			s.Transport = interop.SSE{URL: web.URL}
+			s.Transport = config.SSE{URL: web.URL}
 		}
 		e := newEndpoint(t, s, nil)
 		ctx := interop.WithClient(t.Context(), &interop.Client{Era: interop.Modern, Header: http.Header{"X-Request-Id": {"one"}, "Authorization": {"Bearer t"}}})

@@ -9,13 +9,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
 // A caller with hand-written params of a call cannot reach a denied tool. Many servers
 // ignore the case of members, and use the last of two, or the first.
 func TestNoSpellingReachesADeniedTool(t *testing.T) {
-	rules := interop.ToolRules{Deny: []string{"rm"}, Rename: map[string]string{"ls": "rm"}}
+	rules := config.ToolRules{Deny: []string{"rm"}, Rename: map[string]string{"ls": "rm"}}
 	m, s := mountRules(t, rules, "ls", "rm", "rm ")
 	e, err := m.Fleet.Endpoint("a", "")
 	if err != nil {
@@ -33,7 +34,7 @@ func TestNoSpellingReachesADeniedTool(t *testing.T) {
 			t.Errorf("the box's Do of %s is no error", params)
 		}
 	}
-	for _, name := range []string{"rm", "a__ls", "a__RM", interop.QualifiedName("a", "rm\x00"), "a__rm_" + strings.Repeat("0", 8)} {
+	for _, name := range []string{"rm", "a__ls", "a__RM", config.QualifiedName("a", "rm\x00"), "a__rm_" + strings.Repeat("0", 8)} {
 		if _, err := echoText(t.Context(), m.Box, name, "{}"); err == nil {
 			t.Errorf("%q is called", name)
 		}
@@ -51,14 +52,14 @@ func TestRulesThatSayAnything(t *testing.T) {
 	plain := regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_-]{0,63}$`)
 	for i, as := range []string{
 		"", " ", "b__c", "__", "_", "-", strings.Repeat("x", 300), "größe", "ls\x00", "\xff\xfe", "a/b", "\u202egnp", "other",
-		interop.QualifiedName("a", "größe")[3:], "💥",
+		config.QualifiedName("a", "größe")[3:], "💥",
 	} {
 		descriptions := []string{"", "\xff\x00\u2028\"\\", "\x1b[31m"}
 		if i == 0 {
 			descriptions = append(descriptions, strings.Repeat("☃", 1<<19))
 		}
 		for _, description := range descriptions {
-			m, s := mountRules(t, interop.ToolRules{Rename: map[string]string{"ls": as, "größe": as + "2"}, Describe: map[string]string{"ls": description}}, "ls", "other", "größe")
+			m, s := mountRules(t, config.ToolRules{Rename: map[string]string{"ls": as, "größe": as + "2"}, Describe: map[string]string{"ls": description}}, "ls", "other", "größe")
 			names := map[string]bool{}
 			tools := m.Box.Snapshot("").Tools
 			for n, d := range tools {

@@ -11,15 +11,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 )
 
 // mountRules mounts one server with tools that are selected by rules.
-func mountRules(t testing.TB, rules interop.ToolRules, tools ...string) (*interop.Mounted, *puppet) {
+func mountRules(t testing.TB, rules config.ToolRules, tools ...string) (*interop.Mounted, *puppet) {
 	t.Helper()
 	s := newPuppet(tools...)
-	servers := []interop.Server{{ID: "a", Tools: rules}}
+	servers := []config.Server{{ID: "a", Tools: rules}}
 	return mount(t, t.Context(), servers, &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}}), s
 }
 
@@ -53,7 +54,7 @@ func TestPatterns(t *testing.T) {
 		{[]string{"READ_*", "rea", "ead_file", ""}, nil, ""},
 		{[]string{"*d*r*"}, nil, "read_dir"},
 	} {
-		m, _ := mountRules(t, interop.ToolRules{Allow: c.allow, Deny: c.deny}, tools...)
+		m, _ := mountRules(t, config.ToolRules{Allow: c.allow, Deny: c.deny}, tools...)
 		var got []string
 		for _, d := range m.Box.Snapshot("").Tools {
 			got = append(got, d.Tool)
@@ -67,7 +68,7 @@ func TestPatterns(t *testing.T) {
 // A tool that the configuration leaves out is not listed, and no method can call it. The
 // error explains the reason. That is not a problem, but a rule that matches nothing is.
 func TestRulesLeaveOut(t *testing.T) {
-	rules := interop.ToolRules{
+	rules := config.ToolRules{
 		Allow: []string{"read_*", "delete_*", "list"}, Deny: []string{"delete_*", "delte_*"},
 		Rename: map[string]string{"lsit": "ls"}, Describe: map[string]string{"read_x": "X."},
 	}
@@ -115,7 +116,7 @@ func TestRulesLeaveOut(t *testing.T) {
 // list.
 func TestAnEndpointKeepsToTheRules(t *testing.T) {
 	s := newPuppet("read", "write")
-	e := interop.NewEndpoint(interop.Server{ID: "a", Tools: interop.ToolRules{Deny: []string{"write"}, Rename: map[string]string{"read": "get"}}},
+	e := interop.NewEndpoint(config.Server{ID: "a", Tools: config.ToolRules{Deny: []string{"write"}, Rename: map[string]string{"read": "get"}}},
 		&interop.EndpointOptions{Transport: s})
 	defer e.Close()
 	if _, err := e.Invoke(t.Context(), "write", nil); !strings.Contains(fmt.Sprint(err), "denied") {
@@ -143,7 +144,7 @@ func TestAnEndpointKeepsToTheRules(t *testing.T) {
 // and of the owner's bytes only the description changes.
 func TestRulesRenameAndDescribe(t *testing.T) {
 	const row = `{ "name" : "list_issues",` + "\t" + `"x":1.0,"descripti\u006fn":"Long.","inputSchema":{"type":"object","properties":{"n":{"maximum":9007199254740993}}},"_meta":{"a":null} }`
-	m, s := mountRules(t, interop.ToolRules{
+	m, s := mountRules(t, config.ToolRules{
 		Rename:   map[string]string{"list_issues": "issues", "bare": "a name that no provider takes"},
 		Describe: map[string]string{"list_issues": "Short: \"<é>\".", "bare": "Now it has one."},
 	})
@@ -151,7 +152,7 @@ func TestRulesRenameAndDescribe(t *testing.T) {
 	if err := m.Fleet.Restart(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	hashed := interop.QualifiedName("a", "a name that no provider takes")
+	hashed := config.QualifiedName("a", "a name that no provider takes")
 	wantListed(t, m.Box, "mounted", "a__issues", hashed, "a__same")
 	tools, models := m.Box.Snapshot("").Tools, m.Box.Descriptors()
 	if d := tools[0]; d.Tool != "list_issues" || d.Description != "Short: \"<é>\"." || models[0].Description != d.Description {
@@ -180,7 +181,7 @@ func TestRulesRenameAndDescribe(t *testing.T) {
 
 // If two tools would have one name, the first in the list is used. Names may be swapped.
 func TestRenamesMeet(t *testing.T) {
-	m, _ := mountRules(t, interop.ToolRules{Rename: map[string]string{"b": "a", "c": "d", "d": "c"}}, "a", "b", "c", "d")
+	m, _ := mountRules(t, config.ToolRules{Rename: map[string]string{"b": "a", "c": "d", "d": "c"}}, "a", "b", "c", "d")
 	wantListed(t, m.Box, "mounted", "a__a", "a__d", "a__c")
 	if diff := cmp.Diff([]string{`tool "b" is quarantined: its tool "a" is mounted as a__a`}, reasonsOf(m.Fleet.Quarantined())); diff != "" {
 		t.Error(diff)
@@ -204,7 +205,7 @@ func TestADeniedToolIsUnknownWhileItsServerConnects(t *testing.T) {
 			}
 			return out
 		}
-		m := interop.Mount(t.Context(), []interop.Server{{ID: "a", Tools: interop.ToolRules{
+		m := interop.Mount(t.Context(), []config.Server{{ID: "a", Tools: config.ToolRules{
 			Deny: []string{"bad", "b?d*"}, Rename: map[string]string{"own": "new"},
 		}}}, &interop.MountOptions{FleetOptions: interop.FleetOptions{Known: known, Endpoint: puppets(map[string]*puppet{"a": s})}, Wait: -1})
 		defer m.Close()
@@ -237,11 +238,11 @@ func TestOtherRulesNeedNoConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newPuppet("x", "y")
 		fleet, d := newFleet(t, &interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})})
-		apply := func(rules interop.ToolRules) { fleet.Apply([]interop.Server{{ID: "a", Tools: rules}}) }
-		apply(interop.ToolRules{})
+		apply := func(rules config.ToolRules) { fleet.Apply([]config.Server{{ID: "a", Tools: rules}}) }
+		apply(config.ToolRules{})
 		d.wait("a", interop.ServerReady, 1)
 		e, _ := fleet.Endpoint("a", "")
-		apply(interop.ToolRules{Deny: []string{"y"}})
+		apply(config.ToolRules{Deny: []string{"y"}})
 		wantListed(t, fleet, "denied", "a__x")
 		if tools, err := e.Tools(t.Context()); err != nil || len(tools) != 1 {
 			t.Errorf("its endpoint lists %v, %v", tools, err)
@@ -258,12 +259,12 @@ func TestOtherRulesNeedNoConnection(t *testing.T) {
 		s.list("x", "y", "z")
 		s.notifyChanged()
 		time.Sleep(time.Second)
-		apply(interop.ToolRules{Rename: map[string]string{"y": "why"}, Deny: []string{"z"}})
+		apply(config.ToolRules{Rename: map[string]string{"y": "why"}, Deny: []string{"z"}})
 		wantListed(t, fleet, "renamed", "a__x", "a__why")
 		release()
 		d.wait("a", interop.ServerListed, 3)
 		wantListed(t, fleet, "listed anew", "a__x", "a__why")
-		apply(interop.ToolRules{})
+		apply(config.ToolRules{})
 		wantListed(t, fleet, "without rules", "a__x", "a__y", "a__z")
 		if n := len(s.dials()); n != 1 || s.requestCount("tools/list") != asked+1 {
 			t.Errorf("connected %d times, listed %d times", n, s.requestCount("tools/list"))
@@ -272,7 +273,7 @@ func TestOtherRulesNeedNoConnection(t *testing.T) {
 			t.Error("there is another endpoint")
 		}
 		before := fleet.Snapshot("")
-		apply(interop.ToolRules{})
+		apply(config.ToolRules{})
 		if fleet.Snapshot("") != before {
 			t.Error("the same rules make a new snapshot")
 		}
@@ -310,21 +311,21 @@ func TestNewRulesHoldAtOnce(t *testing.T) {
 // Servers are equal only if their rules and profiles are. A later change to applied
 // values has no effect.
 func TestServersDifferByTheirRules(t *testing.T) {
-	base := func() interop.Server {
-		return interop.Server{ID: "a", Profile: schema.OpenAI, Tools: interop.ToolRules{
+	base := func() config.Server {
+		return config.Server{ID: "a", Profile: schema.OpenAI, Tools: config.ToolRules{
 			Allow: []string{"x"}, Deny: []string{"y"}, Rename: map[string]string{"x": "z"}, Describe: map[string]string{"x": "X."},
 		}}
 	}
 	if !base().Equal(base()) {
 		t.Error("a server is not equal to itself")
 	}
-	for i, change := range []func(*interop.Server){
-		func(s *interop.Server) { s.Profile = nil },
-		func(s *interop.Server) { s.Tools.Allow = nil },
-		func(s *interop.Server) { s.Tools.Allow = []string{} },
-		func(s *interop.Server) { s.Tools.Deny[0] = "z" },
-		func(s *interop.Server) { s.Tools.Rename["x"] = "w" },
-		func(s *interop.Server) { delete(s.Tools.Describe, "x") },
+	for i, change := range []func(*config.Server){
+		func(s *config.Server) { s.Profile = nil },
+		func(s *config.Server) { s.Tools.Allow = nil },
+		func(s *config.Server) { s.Tools.Allow = []string{} },
+		func(s *config.Server) { s.Tools.Deny[0] = "z" },
+		func(s *config.Server) { s.Tools.Rename["x"] = "w" },
+		func(s *config.Server) { delete(s.Tools.Describe, "x") },
 	} {
 		s := base()
 		change(&s)
@@ -332,11 +333,11 @@ func TestServersDifferByTheirRules(t *testing.T) {
 			t.Errorf("change %d does not show", i)
 		}
 	}
-	if (interop.Server{Tools: interop.ToolRules{Allow: []string{}}}).Equal(interop.Server{}) {
+	if (config.Server{Tools: config.ToolRules{Allow: []string{}}}).Equal(config.Server{}) {
 		t.Error("to allow nothing is to allow everything")
 	}
 	s := newPuppet("x", "y")
-	servers := []interop.Server{base()}
+	servers := []config.Server{base()}
 	m := mount(t, t.Context(), servers, &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}})
 	servers[0].Tools.Deny[0], servers[0].Tools.Rename["x"] = "x", "other"
 	if err := m.Fleet.Restart(t.Context()); err != nil {
@@ -351,7 +352,7 @@ func TestProfileOfAServer(t *testing.T) {
 	s := newPuppet()
 	s.listRaw(`[{"name":"t","inputSchema":` + input + `}]`)
 	parameters := func(profile, own *schema.Profile) string {
-		m := mount(t, t.Context(), []interop.Server{{ID: "a", Profile: own}}, &interop.MountOptions{
+		m := mount(t, t.Context(), []config.Server{{ID: "a", Profile: own}}, &interop.MountOptions{
 			FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})},
 			Profile:      profile,
 		})
@@ -375,7 +376,7 @@ func TestProfileOfAServer(t *testing.T) {
 	// It can be changed without a connection, and the tools follow.
 	m := mount(t, t.Context(), serversNamed("a"), &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: puppets(map[string]*puppet{"a": s})}})
 	dials := len(s.dials())
-	m.Fleet.Apply([]interop.Server{{ID: "a", Profile: schema.Original}})
+	m.Fleet.Apply([]config.Server{{ID: "a", Profile: schema.Original}})
 	if got := string(m.Box.Descriptors()[0].Parameters); got != input || len(s.dials()) != dials {
 		t.Errorf("%s, connected %d times", got, len(s.dials())-dials)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // The end of a server's output on stderr can be read while it runs, after it failed, and after a restart. It is masked,
@@ -14,14 +15,14 @@ import (
 func TestStderrOfServers(t *testing.T) {
 	t.Parallel()
 	const secret = "very-secret-value"
-	server := func(id string, flags ...string) interop.Server {
+	server := func(id string, flags ...string) config.Server {
 		stdio := stdioOf(fixture.New(t, flags...))
-		stdio.Env = []interop.Pair{{Name: "KEY", Value: interop.NewSecret(secret)}}
-		return interop.Server{ID: id, Transport: stdio}
+		stdio.Env = []config.Pair{{Name: "KEY", Value: config.NewSecret(secret)}}
+		return config.Server{ID: id, Transport: stdio}
 	}
 	fleet := interop.NewFleet(&interop.FleetOptions{Restart: interop.Restart{First: time.Hour}})
 	t.Cleanup(fleet.Close)
-	fleet.Apply([]interop.Server{
+	fleet.Apply([]config.Server{
 		server("good", "-stderr", "hello \x1b[31mred\x1b]0;title\x07 "+secret),
 		server("broken", "-exit", "-stderr", "I will not, "+secret),
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // Each process of such a server starts in an empty directory. The directory is removed
@@ -34,7 +35,7 @@ func TestFreshStartsInANewEmptyDirectory(t *testing.T) {
 	}
 	var seen []string
 	for range 2 {
-		e := interop.NewEndpoint(interop.Server{ID: "s", Transport: interop.Stdio{Command: f.Path, Args: f.Args, Dir: dir, Fresh: true}}, nil)
+		e := interop.NewEndpoint(config.Server{ID: "s", Transport: config.Stdio{Command: f.Path, Args: f.Args, Dir: dir, Fresh: true}}, nil)
 		defer e.Close()
 		if err := e.Open(t.Context()); err != nil {
 			t.Fatal(err)
@@ -77,7 +78,7 @@ func resolvePath(t *testing.T, dir string) string {
 
 func TestFreshNeedsAPlace(t *testing.T) {
 	for _, dir := range []string{"", "relative"} {
-		e := interop.NewEndpoint(interop.Server{ID: "s", Transport: interop.Stdio{Command: "true", Dir: dir, Fresh: true}}, nil)
+		e := interop.NewEndpoint(config.Server{ID: "s", Transport: config.Stdio{Command: "true", Dir: dir, Fresh: true}}, nil)
 		err := e.Open(t.Context())
 		if want := `s: connect: start true: no directory for its own to be in: ` + strconv.Quote(dir); err == nil || err.Error() != want {
 			t.Errorf("%v", err)

@@ -107,7 +107,7 @@ type subscriptions struct {
 
 // subscriptionKey identifies a subscription at one server.
 type subscriptionKey struct {
-	perPrincipal bool              // on the connection of caller, see [PerPrincipal]
+	perPrincipal bool              // on the connection of caller, see [config.PerPrincipal]
 	caller       toolbox.Principal // empty if the subscription serves all principals
 	uri          string
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -30,8 +31,8 @@ func TestLogsOfASubscriptionReachNobodyElse(t *testing.T) {
 			<-release
 			return &mcp.CallToolResult{}, nil, nil
 		})
-		f := fleetOf(t, interop.Server{ID: "a", Era: interop.Legacy}, &interop.FleetOptions{
-			Endpoint: func(interop.Server) *interop.EndpointOptions {
+		f := fleetOf(t, config.Server{ID: "a", Era: interop.Legacy}, &interop.FleetOptions{
+			Endpoint: func(config.Server) *interop.EndpointOptions {
 				return &interop.EndpointOptions{Transport: inMemory(t, server)}
 			},
 		})

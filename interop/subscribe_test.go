@@ -13,6 +13,7 @@ import (
 
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -61,7 +62,7 @@ func newResourceServer() *resourceServer {
 func (b *resourceServer) options(t testing.TB) *interop.FleetOptions {
 	return &interop.FleetOptions{
 		Restart: interop.Restart{First: 1},
-		Endpoint: func(interop.Server) *interop.EndpointOptions {
+		Endpoint: func(config.Server) *interop.EndpointOptions {
 			ours, theirs := mcp.NewInMemoryTransports()
 			session, err := b.Connect(context.Background(), theirs, nil)
 			if err != nil {
@@ -120,7 +121,7 @@ func TestManyHoldOneSubscription(t *testing.T) {
 	t.Parallel()
 	inEras(t, func(t *testing.T, era interop.Era) {
 		b := newResourceServer()
-		f := fleetOf(t, interop.Server{ID: "a", Era: era}, b.options(t))
+		f := fleetOf(t, config.Server{ID: "a", Era: era}, b.options(t))
 		var heard []<-chan string
 		var stops []func()
 		for i := range 10 {
@@ -167,7 +168,7 @@ func TestASubscriptionIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	inEras(t, func(t *testing.T, era interop.Era) {
 		b := newResourceServer()
-		f := fleetOf(t, interop.Server{ID: "a", Era: era}, b.options(t))
+		f := fleetOf(t, config.Server{ID: "a", Era: era}, b.options(t))
 		heard, _ := subscribeTo(t, f, "news:1", "")
 		second, _ := subscribeTo(t, f, "news:1", "")
 		<-b.subscribed
@@ -188,7 +189,7 @@ func TestASubscriptionIsMadeAgain(t *testing.T) {
 			t.Errorf("subscribed %d times more", n)
 		}
 		// Another configuration needs another connection.
-		f.Apply([]interop.Server{{ID: "a", Era: era, Transport: interop.Stdio{Command: "x"}}})
+		f.Apply([]config.Server{{ID: "a", Era: era, Transport: config.Stdio{Command: "x"}}})
 		if got := <-b.subscribed; got != "news:1" {
 			t.Error(got)
 		}
@@ -201,7 +202,7 @@ func TestNoSubscription(t *testing.T) {
 	inEras(t, func(t *testing.T, era interop.Era) {
 		b := newResourceServer()
 		b.refuse = "news:x"
-		f := fleetOf(t, interop.Server{ID: "a", Era: era}, b.options(t))
+		f := fleetOf(t, config.Server{ID: "a", Era: era}, b.options(t))
 		if _, err := f.Subscribe(t.Context(), "a", "news:x", "", nil); err == nil {
 			t.Error("the server's refusal is none")
 		}
@@ -214,7 +215,7 @@ func TestNoSubscription(t *testing.T) {
 			t.Error(err)
 		}
 		plain := mcp.NewServer(&mcp.Implementation{Name: "p", Version: "1"}, nil)
-		g := fleetOf(t, interop.Server{ID: "a", Era: era}, (&resourceServer{Server: plain}).options(t))
+		g := fleetOf(t, config.Server{ID: "a", Era: era}, (&resourceServer{Server: plain}).options(t))
 		_, err := g.Subscribe(t.Context(), "a", "news:1", "", nil)
 		var rpc *interop.RPCError
 		if !errors.As(err, &rpc) || rpc.Code != interop.CodeMethodNotFound {
@@ -231,7 +232,7 @@ func TestTooManySubscriptionsOfOneCaller(t *testing.T) {
 	t.Parallel()
 	b := newResourceServer()
 	b.subscribed, b.unsubscribed = make(chan string, 5000), make(chan string, 5000)
-	f := fleetOf(t, interop.Server{ID: "a", Era: interop.Legacy}, b.options(t))
+	f := fleetOf(t, config.Server{ID: "a", Era: interop.Legacy}, b.options(t))
 	var err error
 	n := 0
 	for ; err == nil && n < 1100; n++ {
@@ -248,7 +249,7 @@ func TestTooManySubscriptionsOfOneCaller(t *testing.T) {
 // The bound of a caller counts resources, not the caller's clients that hold them.
 func TestManyClientsOfOneCallerHoldOneResource(t *testing.T) {
 	b := newResourceServer()
-	f := fleetOf(t, interop.Server{ID: "a", Era: interop.Legacy}, b.options(t))
+	f := fleetOf(t, config.Server{ID: "a", Era: interop.Legacy}, b.options(t))
 	var stops []func()
 	for range 1100 {
 		stop, err := f.Subscribe(t.Context(), "a", "news:1", "crowd", func(interop.Message) {})
@@ -269,7 +270,7 @@ func TestManyClientsOfOneCallerHoldOneResource(t *testing.T) {
 // A legacy server may name a part of the subscribed resource.
 func TestAPartOfAResource(t *testing.T) {
 	b := newResourceServer()
-	f := fleetOf(t, interop.Server{ID: "a", Era: interop.Legacy}, b.options(t))
+	f := fleetOf(t, config.Server{ID: "a", Era: interop.Legacy}, b.options(t))
 	whole, _ := subscribeTo(t, f, "news:/d", "")
 	other, _ := subscribeTo(t, f, "news:/d2", "")
 	part, _ := subscribeTo(t, f, "news:/d/x", "")
@@ -287,7 +288,7 @@ func TestAPartOfAResource(t *testing.T) {
 func TestEverythingReportsUpdates(t *testing.T) {
 	t.Parallel()
 	command, args := peers.Everything(t, "stdio")
-	f := fleetOf(t, interop.Server{ID: "a", Transport: interop.Stdio{Command: command, Args: args}}, nil)
+	f := fleetOf(t, config.Server{ID: "a", Transport: config.Stdio{Command: command, Args: args}}, nil)
 	const uri = "demo://resource/dynamic/text/1"
 	heard, _ := subscribeTo(t, f, uri, "")
 	if _, err := f.Request(t.Context(), "a", interop.Message{Method: "tools/call", Params: json.RawMessage(`{"name":"toggle-subscriber-updates","arguments":{}}`)}); err != nil {
@@ -305,7 +306,7 @@ func TestListsAreFollowedAfterASubscriptionHasEnded(t *testing.T) {
 		opts := b.options(t)
 		told := make(chan string, 100)
 		opts.Notify = func(_ string, m interop.Message) { told <- m.Method }
-		f := fleetOf(t, interop.Server{ID: "a", Era: interop.Modern}, opts)
+		f := fleetOf(t, config.Server{ID: "a", Era: interop.Modern}, opts)
 		_, stop := subscribeTo(t, f, "news:1", "")
 		stop()
 		<-b.unsubscribed
@@ -328,7 +329,7 @@ func TestASubscriptionThatIsNotAnswered(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newResourceServer()
 			b.subscribed = nil // its handler blocks
-			f := fleetOf(t, interop.Server{ID: "a", Era: era}, b.options(t))
+			f := fleetOf(t, config.Server{ID: "a", Era: era}, b.options(t))
 			begun := time.Now()
 			_, err := f.Subscribe(t.Context(), "a", "news:1", "", func(interop.Message) {})
 			if !errors.Is(err, interop.Timeout) || time.Since(begun) != 30*time.Second {
@@ -345,7 +346,7 @@ func TestASubscriptionThatIsNotMadeAgain(t *testing.T) {
 	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newResourceServer()
-			f := fleetOf(t, interop.Server{ID: "a", Era: era}, b.options(t))
+			f := fleetOf(t, config.Server{ID: "a", Era: era}, b.options(t))
 			heard, _ := subscribeTo(t, f, "news:1", "")
 			<-b.subscribed
 			b.silent.Store(1)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // traceLog records the calls of a trace.
@@ -89,7 +90,7 @@ func TestATraceTellsOfNoise(t *testing.T) {
 
 func TestATraceOfAServerThatDies(t *testing.T) {
 	s := &traceLog{}
-	r := onFixture(t, &interop.EndpointOptions{Trace: s.trace()}, interop.Timeouts{}, "-exit", "-stderr", strings.Repeat("a long story\n", 100))
+	r := onFixture(t, &interop.EndpointOptions{Trace: s.trace()}, config.Timeouts{}, "-exit", "-stderr", strings.Repeat("a long story\n", 100))
 	if err := r.Open(t.Context()); !errors.Is(err, interop.SpawnFailed) {
 		t.Fatal(err)
 	}

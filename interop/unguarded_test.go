@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/interoptest"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -13,8 +14,8 @@ import (
 // approvals.
 func TestAMountThatKnowsNoApprovalsHasNoGuardedTools(t *testing.T) {
 	free, held := counters(t, "free", 1), counters(t, "held", 1)
-	servers := []interop.Server{free.Config(), held.Config()}
-	servers[1].Changes = interop.HoldChanges
+	servers := []config.Server{free.Config(), held.Config()}
+	servers[1].Changes = config.HoldChanges
 	m := interop.Mount(t.Context(), servers, &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: interoptest.Endpoints(free, held)}})
 	defer m.Close()
 	s := m.Box.Snapshot("")
@@ -28,7 +29,7 @@ func TestAMountThatKnowsNoApprovalsHasNoGuardedTools(t *testing.T) {
 	if !call("free__count_000") || call("held__count_000") {
 		t.Error("it calls what it does not list")
 	}
-	servers[1].Changes = interop.AcceptChanges
+	servers[1].Changes = config.AcceptChanges
 	m.Fleet.Apply(servers)
 	if !call("held__count_000") || len(m.Box.Snapshot("").Tools) != 2 {
 		t.Error("the policy of a later configuration does not count")
@@ -36,8 +37,8 @@ func TestAMountThatKnowsNoApprovalsHasNoGuardedTools(t *testing.T) {
 }
 
 func TestStrictest(t *testing.T) {
-	const a, h, d = interop.AcceptChanges, interop.HoldChanges, interop.DenyChanges
-	for _, c := range [][3]interop.ChangePolicy{{"", "", a}, {a, h, h}, {h, a, h}, {h, d, d}, {d, "", d}, {"odd", a, d}, {"odd", "", d}} {
+	const a, h, d = config.AcceptChanges, config.HoldChanges, config.DenyChanges
+	for _, c := range [][3]config.ChangePolicy{{"", "", a}, {a, h, h}, {h, a, h}, {h, d, d}, {d, "", d}, {"odd", a, d}, {"odd", "", d}} {
 		if got := c[0].Strictest(c[1]); got != c[2] {
 			t.Errorf("%q and %q: %q", c[0], c[1], got)
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -28,7 +28,7 @@ func TestAnAcceptAfterTheLogIsAnother(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, path := changedShelf(t, openFile)
-			a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.HoldChanges, Poll: time.Millisecond})
+			a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: config.HoldChanges, Poll: time.Millisecond})
 			if err := a.Flush(t.Context()); err != nil {
 				t.Fatal(err)
 			}

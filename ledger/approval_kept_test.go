@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -34,7 +34,7 @@ func TestAPollBesideAnAccept(t *testing.T) {
 	t.Parallel()
 	s, path := changedShelf(t, openFile)
 	log := &slowLog{open(t, path), make(chan struct{}), make(chan struct{}), t.Context().Done()}
-	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges, Poll: time.Millisecond})
+	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: config.HoldChanges, Poll: time.Millisecond})
 	<-log.read
 	if err := a.Accept(t.Context(), "fs", "echo", "me"); err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestADeniedToolIsAcceptedElsewhere(t *testing.T) {
 	t.Parallel()
 	eachLog(t, func(t *testing.T, open opener) {
 		s, path := changedShelf(t, open)
-		a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.DenyChanges, Poll: time.Millisecond})
+		a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: config.DenyChanges, Poll: time.Millisecond})
 		elsewhere := open(t, path)
 		if err := a.Flush(t.Context()); err != nil {
 			t.Fatal(err)
@@ -78,7 +78,7 @@ func TestALongNameIsHeld(t *testing.T) {
 		path := logPath(t)
 		ledger.Attach(t.Context(), ledger.Empty(), configs(s), &ledger.Options{Log: open(t, path)}).Close()
 		s.fill(t, row(name, "Echoes otherwise."))
-		a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.HoldChanges})
+		a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: config.HoldChanges})
 		if got := listed(a); got != "" {
 			t.Errorf("there is %s", got)
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -24,9 +24,9 @@ func TestAChangeOfAnyMemberIsHeld(t *testing.T) {
 		} {
 			t.Run(member, func(t *testing.T) {
 				s, path := newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads.")), logPath(t)
-				attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.HoldChanges}).Close()
+				attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: config.HoldChanges}).Close()
 				s.fill(t, with(row("echo", "Echoes."), member), row("read", "Reads."))
-				a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.HoldChanges})
+				a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: config.HoldChanges})
 				if got := listed(a); got != "fs__read" {
 					t.Errorf("there is %s", got)
 				}
@@ -42,7 +42,7 @@ func TestANewToolOfAnEnrolledServerWaits(t *testing.T) {
 	eachLog(t, func(t *testing.T, open opener) {
 		s, path := newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads.")), logPath(t)
 		log := open(t, path)
-		a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges})
+		a := attach(t, configs(s), &ledger.Options{Log: log, Policy: config.HoldChanges})
 		if got := listed(a); got != "fs__echo fs__read" {
 			t.Fatalf("at the first enrolment there is %s", got)
 		}
@@ -56,7 +56,7 @@ func TestANewToolOfAnEnrolledServerWaits(t *testing.T) {
 			t.Errorf("a new tool says %q", got)
 		}
 		a.Close()
-		a = attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges, Poll: time.Millisecond})
+		a = attach(t, configs(s), &ledger.Options{Log: log, Policy: config.HoldChanges, Poll: time.Millisecond})
 		if got := listed(a); got != "fs__read" {
 			t.Errorf("in the next run there is %s", got)
 		}
@@ -94,7 +94,7 @@ func TestANewToolUnderAcceptIsNotApproved(t *testing.T) {
 			t.Errorf("changed are %+v", got)
 		}
 		a.Close()
-		a = attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.HoldChanges})
+		a = attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: config.HoldChanges})
 		if got := listed(a); got != "fs__echo" {
 			t.Errorf("under hold there is %s", got)
 		}
@@ -107,7 +107,7 @@ func TestANewToolUnderDeny(t *testing.T) {
 	eachLog(t, func(t *testing.T, open opener) {
 		s, path := newShelf(t, "fs", row("echo", "Echoes.")), logPath(t)
 		log := open(t, path)
-		a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.DenyChanges, Poll: time.Millisecond})
+		a := attach(t, configs(s), &ledger.Options{Log: log, Policy: config.DenyChanges, Poll: time.Millisecond})
 		s.fill(t, row("echo", "Echoes."), row("read", "Reads."))
 		s.Send("change")
 		waitUntil(t, a, "held", func() bool { return len(a.Changed()) == 1 })
@@ -122,7 +122,7 @@ func TestANewToolUnderDeny(t *testing.T) {
 			t.Errorf("there is %s", got)
 		}
 		a.Close()
-		if got := listed(attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.DenyChanges})); got != "fs__echo fs__read" {
+		if got := listed(attach(t, configs(s), &ledger.Options{Log: log, Policy: config.DenyChanges})); got != "fs__echo fs__read" {
 			t.Errorf("in the next run there is %s", got)
 		}
 	})
@@ -133,7 +133,7 @@ func TestANewToolUnderDeny(t *testing.T) {
 func TestARemovedLogResetsNoApprovals(t *testing.T) {
 	t.Parallel()
 	s, other, path := newShelf(t, "fs", row("echo", "Echoes.")), newShelf(t, "web", row("read", "Reads.")), logPath(t)
-	attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: interop.HoldChanges}).Close()
+	attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: config.HoldChanges}).Close()
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestARemovedLogResetsNoApprovals(t *testing.T) {
 		t.Fatalf("the log begins with %+v", read(t, log))
 	}
 	for range 2 {
-		a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges})
+		a := attach(t, configs(s), &ledger.Options{Log: log, Policy: config.HoldChanges})
 		if got := listed(a); got != "" {
 			t.Errorf("there is %s", got)
 		}
@@ -152,7 +152,7 @@ func TestARemovedLogResetsNoApprovals(t *testing.T) {
 	if log.Removed() {
 		t.Error("it was removed once")
 	}
-	a := attach(t, configs(s, other), &ledger.Options{Log: log, Policy: interop.HoldChanges, Poll: time.Millisecond})
+	a := attach(t, configs(s, other), &ledger.Options{Log: log, Policy: config.HoldChanges, Poll: time.Millisecond})
 	if got := listed(a); got != "" {
 		t.Errorf("there is %s", got)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -61,7 +62,7 @@ func TestPolicyHold(t *testing.T) {
 	eachLog(t, func(t *testing.T, open opener) {
 		s, path := changedShelf(t, open)
 		log := open(t, path)
-		a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges, Poll: 10 * time.Millisecond})
+		a := attach(t, configs(s), &ledger.Options{Log: log, Policy: config.HoldChanges, Poll: 10 * time.Millisecond})
 		if got := listed(a) + "; " + strings.Join(a.Names(), " "); got != "fs__read; fs__read" {
 			t.Errorf("there is %s", got)
 		}
@@ -91,7 +92,7 @@ func TestPolicyHoldInMidRun(t *testing.T) {
 	eachLog(t, func(t *testing.T, open opener) {
 		s := newShelf(t, "fs", row("echo", "Echoes."))
 		log := open(t, logPath(t))
-		a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges})
+		a := attach(t, configs(s), &ledger.Options{Log: log, Policy: config.HoldChanges})
 		s.fill(t, strings.Replace(row("echo", "Echoes."), "{", `{"annotations":{"readOnlyHint":true},`, 1))
 		s.Send("change")
 		waitUntil(t, a, "held", isNot(isLive(a, "fs__echo")))
@@ -118,7 +119,7 @@ func TestPolicyHoldAcrossALoss(t *testing.T) {
 				lost <- struct{}{}
 			}
 		}
-		a := attach(t, configs(s), &ledger.Options{Log: open(t, logPath(t)), Mount: mount, Policy: interop.HoldChanges})
+		a := attach(t, configs(s), &ledger.Options{Log: open(t, logPath(t)), Mount: mount, Policy: config.HoldChanges})
 		s.fill(t, row("echo", "Echoes otherwise."))
 		s.kill(t, 1)
 		<-lost
@@ -155,10 +156,10 @@ func TestPolicyHoldOfACallUnderWay(t *testing.T) {
 				return next(ctx, m)
 			}
 		}
-		mount.Endpoint = func(interop.Server) *interop.EndpointOptions {
+		mount.Endpoint = func(config.Server) *interop.EndpointOptions {
 			return &interop.EndpointOptions{Around: []func(interop.Peer) interop.Peer{dies}}
 		}
-		a = attach(t, configs(s), &ledger.Options{Log: open(t, logPath(t)), Mount: mount, Policy: interop.HoldChanges})
+		a = attach(t, configs(s), &ledger.Options{Log: open(t, logPath(t)), Mount: mount, Policy: config.HoldChanges})
 		if got := echo(t, a, "fs__echo", "hi"); !strings.Contains(got, "held back") || len(s.Events("call echo")) != 0 {
 			t.Errorf("it says %q, and was called %d times", got, len(s.Events("call echo")))
 		}
@@ -170,7 +171,7 @@ func TestPolicyDeny(t *testing.T) {
 	eachLog(t, func(t *testing.T, open opener) {
 		s, path := changedShelf(t, open)
 		log := open(t, path)
-		a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.DenyChanges})
+		a := attach(t, configs(s), &ledger.Options{Log: log, Policy: config.DenyChanges})
 		if got := listed(a); got != "fs__read" {
 			t.Errorf("there is %s", got)
 		}
@@ -190,7 +191,7 @@ func TestPolicyWithoutItsLog(t *testing.T) {
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
-	a := attach(t, configs(newShelf(t, "fs", row("echo", ""))), &ledger.Options{Log: f, Policy: interop.HoldChanges})
+	a := attach(t, configs(newShelf(t, "fs", row("echo", ""))), &ledger.Options{Log: f, Policy: config.HoldChanges})
 	if got := listed(a); got != "" {
 		t.Errorf("there is %s", got)
 	}
@@ -202,7 +203,7 @@ func TestPolicyHoldOfAWarmStart(t *testing.T) {
 	eachLog(t, func(t *testing.T, open opener) {
 		s, path := changedShelf(t, open)
 		a := attach(t, configs(s), &ledger.Options{
-			Log: open(t, path), Warm: true, Policy: interop.HoldChanges, Mount: &interop.MountOptions{Wait: -1},
+			Log: open(t, path), Warm: true, Policy: config.HoldChanges, Mount: &interop.MountOptions{Wait: -1},
 		})
 		for range 2 { // while the server is awaited, and after
 			if got := echo(t, a, "fs__echo", "hi"); !strings.Contains(got, "held back") || len(s.Events("call echo")) != 0 {

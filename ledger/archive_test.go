@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -168,7 +168,7 @@ func TestADamagedFirstEntry(t *testing.T) {
 			s := newShelf(t, "other", row("echo", "Echoes."))
 			log := ledger.Archived(open(t, path), 1)
 			for range 2 { // the same holds in the next log
-				a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges})
+				a := attach(t, configs(s), &ledger.Options{Log: log, Policy: config.HoldChanges})
 				if got := listed(a); got != "" {
 					t.Errorf("there is %s", got)
 				}
@@ -328,7 +328,7 @@ func TestALogFromBeforeArchives(t *testing.T) {
 	for _, suffix := range []string{"", ".checkpoint"} {
 		write(t, path+suffix, contents(t, "testdata/before-archives/ledger.jsonl"+suffix))
 	}
-	servers := []interop.Server{{ID: "fs"}}
+	servers := []config.Server{{ID: "fs"}}
 	f := open(t, path)
 	want := present(read(t, f), servers)
 	wantWhole(t, f, 22)

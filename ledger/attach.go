@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -29,8 +30,8 @@ type Options struct {
 	// Close. If Open is nil, Log applies.
 	Open func(context.Context) Log
 	// Policy is the minimum policy for tools that differ from their approved version. Server.Changes may be stricter.
-	// "" means [interop.AcceptChanges].
-	Policy interop.ChangePolicy
+	// "" means [config.AcceptChanges].
+	Policy config.ChangePolicy
 	// Warm lists the tools that the log has of a server until the server answers, unless Mount.Known is set. If it is
 	// false, only tools that servers list are listed.
 	Warm bool
@@ -89,7 +90,7 @@ func (a *Attachment) Format(w fmt.State, _ rune) { _, _ = fmt.Fprintf(w, "run %s
 // its fault in Status. It enrolls its tools when it connects. Without servers nothing happens, and the tools of other
 // servers in l stay. Attach returns at the time at which [interop.Mount] does. ctx bounds only this wait and the
 // reading of the log. The caller closes the attachment.
-func Attach(ctx context.Context, l Ledger, servers []interop.Server, o *Options) *Attachment {
+func Attach(ctx context.Context, l Ledger, servers []config.Server, o *Options) *Attachment {
 	a := newAttachment(l, servers, o)
 	m := *a.opts.Mount
 	if m.Known == nil && a.opts.Warm {
@@ -121,7 +122,7 @@ func Attach(ctx context.Context, l Ledger, servers []interop.Server, o *Options)
 }
 
 // openLog opens the log, and then adds the servers to the fleet.
-func (a *Attachment) openLog(ctx context.Context, servers []interop.Server) {
+func (a *Attachment) openLog(ctx context.Context, servers []config.Server) {
 	defer close(a.started)
 	log := a.opts.Open(ctx)
 	a.mu.Lock()
@@ -162,7 +163,7 @@ func (a *Attachment) filter(fleet *interop.Fleet) toolbox.Source {
 	return a
 }
 
-func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
+func newAttachment(l Ledger, servers []config.Server, o *Options) *Attachment {
 	a := &Attachment{
 		Run: string(NewKey()), logger: slog.New(slog.DiscardHandler), releaseLease: func() {}, cancel: func() {},
 		closing: make(chan struct{}), started: make(chan struct{}), wake: make(chan struct{}, 1),
@@ -200,7 +201,7 @@ func newAttachment(l Ledger, servers []interop.Server, o *Options) *Attachment {
 
 // readLog reads the approvals, and the last known tools of the servers. It runs before the servers are connected,
 // because the era of a server depends on it. All other work with the log is done in the background.
-func (a *Attachment) readLog(ctx context.Context, servers []interop.Server) {
+func (a *Attachment) readLog(ctx context.Context, servers []config.Server) {
 	state := StateOf(nil)
 	if a.opts.Log != nil {
 		shared, isShared := a.opts.Log.(sharedLog)
@@ -307,7 +308,7 @@ func (a *Attachment) Accept(ctx context.Context, server, name, note string) erro
 	changed := a.Changed()
 	i := slices.IndexFunc(changed, func(e Entry) bool { return e.Server == server && e.Tool == name })
 	switch {
-	case a.Policy(server) == interop.DenyChanges:
+	case a.Policy(server) == config.DenyChanges:
 		return fmt.Errorf("ledger: %s: changes of %s are denied", server, name)
 	case i < 0:
 		return fmt.Errorf("ledger: %s: %s is as it was approved", server, name)
@@ -333,7 +334,7 @@ func (a *Attachment) Accept(ctx context.Context, server, name, note string) erro
 }
 
 // Policy returns the policy for the tools of a server that differ from their approved version.
-func (a *Attachment) Policy(server string) interop.ChangePolicy {
+func (a *Attachment) Policy(server string) config.ChangePolicy {
 	for _, s := range a.Fleet.Servers() {
 		if s.ID == server {
 			return s.Changes
@@ -344,7 +345,7 @@ func (a *Attachment) Policy(server string) interop.ChangePolicy {
 
 // withPolicies returns the servers with the policy that applies to each: its own or the attachment's, whichever is
 // stricter.
-func (a *Attachment) withPolicies(servers []interop.Server) []interop.Server {
+func (a *Attachment) withPolicies(servers []config.Server) []config.Server {
 	out := slices.Clone(servers)
 	guards := a.opts.Policy.Guards()
 	for i := range out {
@@ -360,7 +361,7 @@ func (a *Attachment) withPolicies(servers []interop.Server) []interop.Server {
 // Apply replaces the servers of the attachment, as [interop.Fleet.Apply] does, which describes the effect on calls. If
 // the configuration differs from the previous one, a [Reload] is recorded. The tools that come and go are recorded as
 // this happens. After Close it does nothing.
-func (a *Attachment) Apply(servers []interop.Server) {
+func (a *Attachment) Apply(servers []config.Server) {
 	<-a.started
 	strict := a.withPolicies(servers)
 	a.mu.Lock()
@@ -381,7 +382,7 @@ func (a *Attachment) Detach(servers ...string) Ledger {
 		a.Close()
 		return a.Ledger()
 	}
-	a.Apply(slices.DeleteFunc(a.Fleet.Servers(), func(s interop.Server) bool { return slices.Contains(servers, s.ID) }))
+	a.Apply(slices.DeleteFunc(a.Fleet.Servers(), func(s config.Server) bool { return slices.Contains(servers, s.ID) }))
 	return a.Ledger()
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -47,8 +48,8 @@ func (s *shelf) fill(t testing.TB, tools ...string) {
 	}
 }
 
-func (s *shelf) config() interop.Server {
-	return interop.Server{ID: s.id, Transport: interop.Stdio{Command: s.Path, Args: s.Args}}
+func (s *shelf) config() config.Server {
+	return config.Server{ID: s.id, Transport: config.Stdio{Command: s.Path, Args: s.Args}}
 }
 
 // kill kills the nth process of the server.
@@ -77,8 +78,8 @@ func rowWith(name, description, property string) string {
 	return strings.Replace(row(name, description), `"message"`, fmt.Sprintf("%q", property), 1)
 }
 
-func configs(shelves ...*shelf) []interop.Server {
-	out := make([]interop.Server, len(shelves))
+func configs(shelves ...*shelf) []config.Server {
+	out := make([]config.Server, len(shelves))
 	for i, s := range shelves {
 		out[i] = s.config()
 	}
@@ -92,7 +93,7 @@ func atOnce() *interop.MountOptions {
 }
 
 // attach returns an attachment that ends with the test.
-func attach(t testing.TB, servers []interop.Server, o *ledger.Options) *ledger.Attachment {
+func attach(t testing.TB, servers []config.Server, o *ledger.Options) *ledger.Attachment {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
 	defer cancel()

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/indusagi/indus/toolbox/catalog"
@@ -21,7 +21,7 @@ func TestAttachGateway(t *testing.T) {
 	s.fill(t, row("echo", "returns the message, and sends it home"), row("block", "returns a block"))
 
 	mount := atOnce()
-	a := attach(t, configs(s), &ledger.Options{Log: log, Mount: mount, Policy: interop.HoldChanges})
+	a := attach(t, configs(s), &ledger.Options{Log: log, Mount: mount, Policy: config.HoldChanges})
 	box := toolbox.NewBox(nil, catalog.Over(a, nil))
 	var shown []string
 	for _, d := range box.Descriptors() {

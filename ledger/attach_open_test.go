@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -17,7 +18,7 @@ func TestAttachWhileTheLogIsOpened(t *testing.T) {
 	s, path := changedShelf(t, openFile)
 	opens := make(chan struct{})
 	a := attach(t, configs(s), &ledger.Options{
-		Open: func(context.Context) ledger.Log { <-opens; return open(t, path) }, Policy: interop.HoldChanges, Mount: &interop.MountOptions{},
+		Open: func(context.Context) ledger.Log { <-opens; return open(t, path) }, Policy: config.HoldChanges, Mount: &interop.MountOptions{},
 	})
 	if got := a.Snapshot(""); len(got.Tools) > 0 || !slices.Equal(got.Pending, []string{"fs"}) {
 		t.Errorf("before: %v, pending %v", got.Tools, got.Pending)

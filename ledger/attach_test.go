@@ -8,13 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
 func TestAttachEnrolls(t *testing.T) {
 	t.Parallel()
 	fs, web := newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads.\nAll of it.")), newShelf(t, "web", row("echo", "Echoes too."))
-	typo := interop.Server{ID: "typo", Transport: interop.Stdio{Command: "no-such-command"}}
+	typo := config.Server{ID: "typo", Transport: config.Stdio{Command: "no-such-command"}}
 	log := open(t, logPath(t))
 	before := ledger.Empty().Enroll(start, capability("old", "tool", "", anyObject))
 	o := &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{Restart: interop.Restart{Off: true}}}, Log: log, By: "a test"}
@@ -35,7 +36,7 @@ func TestAttachEnrolls(t *testing.T) {
 	}
 	live := a.Ledger().Snapshot()
 	for _, e := range live.Live {
-		if want := ledger.ContentKey(interop.QualifiedName(e.Server, e.Tool), e.Capability.Schema); e.Key != want || e.Changed {
+		if want := ledger.ContentKey(config.QualifiedName(e.Server, e.Tool), e.Capability.Schema); e.Key != want || e.Changed {
 			t.Errorf("%s has the key %s, want %s", e.Name, e.Key, want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/interoptest"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
@@ -16,7 +17,7 @@ import (
 func BenchmarkServersComeUp(b *testing.B) {
 	for _, n := range []int{10, 50} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			servers, configs := make([]*interoptest.Server, n), make([]interop.Server, n)
+			servers, configs := make([]*interoptest.Server, n), make([]config.Server, n)
 			for i := range servers {
 				var tools []toolbox.Tool
 				for j := range 20 {

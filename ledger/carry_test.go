@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
 )
 
 // present returns the present state of a log: the approved, known, changed and live tools, and the runs that go on.
-func present(entries []ledger.Entry, servers []interop.Server) map[string]string {
+func present(entries []ledger.Entry, servers []config.Server) map[string]string {
 	state := ledger.StateOf(entries)
 	out := state.Approved()
 	for from, description := range state.Described(servers) {
@@ -52,7 +52,7 @@ func present(entries []ledger.Entry, servers []interop.Server) map[string]string
 // randomLog makes random logs of a few concurrent runs. Their servers come, go and change.
 type randomLog struct {
 	*rand.Rand
-	servers []interop.Server
+	servers []config.Server
 	runs    []string // runs that go on
 	began   int
 	newest  map[string]ledger.Entry // versions of tools that a person may accept
@@ -120,7 +120,7 @@ func TestThePresentIsThatOfTheWholeLog(t *testing.T) {
 
 func againstTheLog(t *testing.T, r *rand.Rand) {
 	path := logPath(t)
-	servers := []interop.Server{{ID: "a"}, {ID: "b"}, {ID: "b", Transport: interop.HTTP{URL: "http://b"}}}
+	servers := []config.Server{{ID: "a"}, {ID: "b"}, {ID: "b", Transport: config.HTTP{URL: "http://b"}}}
 	log := randomLog{Rand: r, servers: servers, newest: map[string]ledger.Entry{}}
 	var f *ledger.File
 	for range 60 {
@@ -145,7 +145,7 @@ func againstTheLog(t *testing.T, r *rand.Rand) {
 // The entries that are carried are all carried again.
 func TestWhatIsCarriedIsCarriedAgain(t *testing.T) {
 	t.Parallel()
-	log := randomLog{Rand: rand.New(rand.NewPCG(rand.Uint64(), 1)), servers: []interop.Server{{ID: "a"}, {ID: "b"}}, newest: map[string]ledger.Entry{}}
+	log := randomLog{Rand: rand.New(rand.NewPCG(rand.Uint64(), 1)), servers: []config.Server{{ID: "a"}, {ID: "b"}}, newest: map[string]ledger.Entry{}}
 	var all []ledger.Entry
 	for i := range 3000 {
 		e := log.next()

@@ -9,7 +9,7 @@ import (
 
 	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/internal/watch"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // sharedLog is a log that decides which listing of a server is the first, because several processes may list it at the
@@ -98,7 +98,7 @@ func (a *Attachment) adoptShared(ctx context.Context, l sharedLog, current bool,
 	}
 	news := decided != nil || len(written) > 0
 	if err == nil && (news || len(a.guard.recorded) > 0) {
-		isDenied := func(server string) bool { return a.Policy(server) == interop.DenyChanges }
+		isDenied := func(server string) bool { return a.Policy(server) == config.DenyChanges }
 		news = a.guard.adopt(a.Run, decided, revision, written, isDenied) || news
 	}
 	news = news || a.guard.shared.cut != wasCut

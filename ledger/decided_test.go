@@ -9,7 +9,7 @@ import (
 
 	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/cluster/clustertest"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -22,7 +22,7 @@ type replica struct {
 
 // replicate attaches a server as another process. All servers with one id have the same configuration, as far as the
 // ledger sees.
-func replicate(t *testing.T, m *clustertest.Memory, s *shelf, policy interop.ChangePolicy) *replica {
+func replicate(t *testing.T, m *clustertest.Memory, s *shelf, policy config.ChangePolicy) *replica {
 	t.Helper()
 	r := &replica{client: m.Connect()}
 	r.log = openShared(t, r.client)
@@ -30,16 +30,16 @@ func replicate(t *testing.T, m *clustertest.Memory, s *shelf, policy interop.Cha
 	return r
 }
 
-func (r *replica) attach(t *testing.T, s *shelf, policy interop.ChangePolicy) {
+func (r *replica) attach(t *testing.T, s *shelf, policy config.ChangePolicy) {
 	t.Helper()
 	server := s.config()
 	server.Identity = identityOf(s.id)
 	o := &ledger.Options{Log: r.log, Policy: policy, Poll: 5 * time.Millisecond}
-	r.Attachment = attach(t, []interop.Server{server}, o)
+	r.Attachment = attach(t, []config.Server{server}, o)
 }
 
-func identityOf(id string) []interop.Secret {
-	return []interop.Secret{interop.NewSecret(id), interop.NewSecret("")}
+func identityOf(id string) []config.Secret {
+	return []config.Secret{config.NewSecret(id), config.NewSecret("")}
 }
 
 func (r *replica) wants(t *testing.T, names string) {
@@ -77,7 +77,7 @@ func TestTheFirstListingIsOneInACluster(t *testing.T) {
 		both := make([]*replica, 2)
 		var all sync.WaitGroup
 		for i, s := range shelves {
-			all.Go(func() { both[i] = replicate(t, &m, s, interop.HoldChanges) })
+			all.Go(func() { both[i] = replicate(t, &m, s, config.HoldChanges) })
 		}
 		all.Wait()
 		first := slices.IndexFunc(both, func(r *replica) bool { return strings.Contains(listed(r.Attachment), "fs__echo") })
@@ -114,10 +114,10 @@ func TestAReplicaThatStartsEmpty(t *testing.T) {
 	t.Parallel()
 	var m clustertest.Memory
 	s := newShelf(t, "fs", row("echo", "Echoes."))
-	first := replicate(t, &m, s, interop.HoldChanges)
+	first := replicate(t, &m, s, config.HoldChanges)
 	first.wants(t, "fs__echo")
 	changed := newShelf(t, "fs", row("echo", "Sends."), row("read", "Reads."))
-	second := replicate(t, &m, changed, interop.HoldChanges)
+	second := replicate(t, &m, changed, config.HoldChanges)
 	if got := listed(second.Attachment); got != "" {
 		t.Errorf("it lists %s", got)
 	}
@@ -149,7 +149,7 @@ func TestWithoutTheCluster(t *testing.T) {
 	t.Parallel()
 	var m clustertest.Memory
 	s := newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads."))
-	a := replicate(t, &m, s, interop.HoldChanges)
+	a := replicate(t, &m, s, config.HoldChanges)
 	a.wants(t, "fs__echo fs__read")
 	a.client.SetDown(true)
 	s.fill(t, row("echo", "Echoes."), row("read", "Changed."), row("hang", "Hangs."))
@@ -178,7 +178,7 @@ func TestWithoutTheCluster(t *testing.T) {
 	a.wants(t, "fs__echo new__echo")
 	accept(t, &m, "read", "hang")
 	a.wants(t, "fs__echo fs__read fs__hang new__echo")
-	b := replicate(t, &m, s, interop.HoldChanges)
+	b := replicate(t, &m, s, config.HoldChanges)
 	b.wants(t, "fs__echo fs__read fs__hang")
 }
 
@@ -187,7 +187,7 @@ func TestWithoutTheCluster(t *testing.T) {
 func TestARunOfAClusterEndsWithItsLease(t *testing.T) {
 	t.Parallel()
 	var m clustertest.Memory
-	a := replicate(t, &m, newShelf(t, "fs", row("echo", "Echoes.")), interop.HoldChanges)
+	a := replicate(t, &m, newShelf(t, "fs", row("echo", "Echoes.")), config.HoldChanges)
 	a.wants(t, "fs__echo")
 	other := openShared(t, m.Connect())
 	isLive := func() bool {

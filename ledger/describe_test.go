@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -13,8 +14,8 @@ import (
 func TestADescriptionIsKept(t *testing.T) {
 	t.Parallel()
 	path := logPath(t)
-	servers := []interop.Server{{ID: "fs"}}
-	attach := func(servers []interop.Server) *ledger.Attachment {
+	servers := []config.Server{{ID: "fs"}}
+	attach := func(servers []config.Server) *ledger.Attachment {
 		a := ledger.Attach(t.Context(), ledger.Empty(), servers, &ledger.Options{
 			Log:   ledger.Unsynced(open(t, path)),
 			Mount: &interop.MountOptions{Wait: -1, FleetOptions: interop.FleetOptions{Restart: interop.Restart{Off: true}}},
@@ -51,7 +52,7 @@ func TestADescriptionIsKept(t *testing.T) {
 	if got := description(attach(servers)); got != `{"n":2}` {
 		t.Error(got)
 	}
-	if got := description(attach([]interop.Server{{ID: "fs", Transport: interop.Stdio{Command: "other"}}})); got != "" {
+	if got := description(attach([]config.Server{{ID: "fs", Transport: config.Stdio{Command: "other"}}})); got != "" {
 		t.Error(got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/interoptest"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
@@ -40,7 +41,7 @@ func ExampleAttach() {
 	}
 	server := greeter()
 	defer server.Close()
-	a := ledger.Attach(ctx, ledger.Empty(), []interop.Server{server.Config()}, &ledger.Options{
+	a := ledger.Attach(ctx, ledger.Empty(), []config.Server{server.Config()}, &ledger.Options{
 		Log: file, By: "an example", Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: interoptest.Endpoints(server)}},
 	})
 	fmt.Println(a.Enrolled, "enrolled:", a.Names())
@@ -76,7 +77,7 @@ func ExampleReduce() {
 }
 
 func ExampleContentKey() {
-	fmt.Println(ledger.ContentKey(interop.QualifiedName("github", "create_issue"), nil))
+	fmt.Println(ledger.ContentKey(config.QualifiedName("github", "create_issue"), nil))
 	// Output: bk_189bf8c3e054c2302eaf3bd87efd8ea7
 }
 

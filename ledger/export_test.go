@@ -3,7 +3,7 @@ package ledger
 import (
 	"os"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // MaxLine and MaxBody are the limits of a line.
@@ -43,7 +43,7 @@ func (s *State) Approved() map[string]string {
 }
 
 // Described returns the descriptions of servers in a state, by server and configuration.
-func (s *State) Described(servers []interop.Server) map[string]string {
+func (s *State) Described(servers []config.Server) map[string]string {
 	out := map[string]string{}
 	for from, says := range s.descriptions(servers) {
 		out[from.server+" "+from.config] = string(says)

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/indusagi/indus/cluster/clustertest"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -36,7 +36,7 @@ const anyObject = `{"type":"object"}`
 // enrolled returns the Enroll of a tool.
 func enrolled(run string, second int, c ledger.Capability) ledger.Entry {
 	return ledger.Entry{
-		Op: ledger.Enroll, Key: ledger.ContentKey(interop.QualifiedName(c.Server, c.Tool), c.Schema), Server: c.Server,
+		Op: ledger.Enroll, Key: ledger.ContentKey(config.QualifiedName(c.Server, c.Tool), c.Schema), Server: c.Server,
 		Tool: c.Tool, Name: c.Name, Capability: &c, At: start.Add(time.Duration(second) * time.Second), Run: run,
 	}
 }

@@ -7,18 +7,18 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // fingerprintChars is long enough to separate configurations, and too short to guess their contents.
 const fingerprintChars = 16
 
 // Fingerprint identifies the configuration of servers by the parts that decide which programs run. For each server
-// these are its id and transport, its command, arguments and directory ([interop.Server.Identity]), and its URL. The
+// these are its id and transport, its command, arguments and directory ([config.Server.Identity]), and its URL. The
 // names of its variables and headers, and descriptions that replace the server's own, count too. The values of
 // variables and headers, which may be secrets, do not. Neither do the rules for mounting: a tool that is denied or
 // renamed for a while keeps its approval.
-func Fingerprint(servers ...interop.Server) string {
+func Fingerprint(servers ...config.Server) string {
 	h := sha256.New()
 	write := func(texts ...string) {
 		h.Write([]byte(strconv.Itoa(len(texts)) + "\n"))
@@ -28,7 +28,7 @@ func Fingerprint(servers ...interop.Server) string {
 	}
 	for _, s := range servers {
 		switch t := s.Transport.(type) {
-		case interop.Stdio:
+		case config.Stdio:
 			program := append([]string{t.Command, t.Dir}, t.Args...)
 			if len(s.Identity) >= 2 {
 				program = nil
@@ -39,10 +39,10 @@ func Fingerprint(servers ...interop.Server) string {
 			write(s.ID, string(t.Kind()), program[0], program[1], strconv.FormatBool(t.InheritEnv))
 			write(program[2:]...)
 			write(pairNames(t.Env)...)
-		case interop.HTTP:
+		case config.HTTP:
 			write(s.ID, string(t.Kind()), t.URL)
 			write(pairNames(t.Headers)...)
-		case interop.SSE:
+		case config.SSE:
 			write(s.ID, string(t.Kind()), t.URL)
 			write(pairNames(t.Headers)...)
 		default:
@@ -65,7 +65,7 @@ func sortedPairs(texts map[string]string) []string {
 	return out
 }
 
-func pairNames(pairs []interop.Pair) []string {
+func pairNames(pairs []config.Pair) []string {
 	out := make([]string, len(pairs))
 	for i, p := range pairs {
 		out[i] = p.Name

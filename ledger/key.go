@@ -9,7 +9,7 @@ import (
 
 	"github.com/gowebpki/jcs"
 	"github.com/indusagi/indus/internal/wire"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/oklog/ulid/v2"
 )
 
@@ -21,7 +21,7 @@ const (
 	contentChars  = 32
 )
 
-// ContentKey returns a pure function of a tool's identity: its qualified name, [interop.QualifiedName], and its schema
+// ContentKey returns a pure function of a tool's identity: its qualified name, [config.QualifiedName], and its schema
 // as the server wrote it. A nil schema means none. The same tool has the same key in every process, whatever the order
 // of its schema's members. If its schema changes, it has another key.
 //
@@ -59,7 +59,7 @@ func NewKey() Key { return Key(ulid.Make().String()) }
 // ServerOf returns the part of a qualified name before the first "__". It returns "" if there is no "__", or nothing
 // before it. Use it only for names without an [Entry], which has the server.
 func ServerOf(qualified string) string {
-	if server, _, ok := strings.Cut(qualified, interop.Qualifier); ok {
+	if server, _, ok := strings.Cut(qualified, config.Qualifier); ok {
 		return server
 	}
 	return ""
@@ -67,7 +67,7 @@ func ServerOf(qualified string) string {
 
 // ToolOf returns the part of a qualified name after the server, or the whole name if [ServerOf] returns "".
 func ToolOf(qualified string) string {
-	if server, tool, ok := strings.Cut(qualified, interop.Qualifier); ok && server != "" {
+	if server, tool, ok := strings.Cut(qualified, config.Qualifier); ok && server != "" {
 		return tool
 	}
 	return qualified

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -59,7 +59,7 @@ func TestNameVectors(t *testing.T) {
 		}
 	}
 	for _, v := range all.Qualify {
-		got := interop.QualifiedName(v.Server, v.Tool)
+		got := config.QualifiedName(v.Server, v.Tool)
 		if got != v.Want || ledger.ServerOf(got) != v.Server || ledger.ToolOf(got) != v.Tool {
 			t.Errorf("QualifiedName(%q, %q) = %q, and back %q, %q", v.Server, v.Tool, got, ledger.ServerOf(got), ledger.ToolOf(got))
 		}
@@ -74,7 +74,7 @@ func TestNameVectors(t *testing.T) {
 // The key depends on the whole name of a tool, even if the mounted name is shortened.
 func TestContentKeyTellsLongNamesApart(t *testing.T) {
 	long := strings.Repeat("x", 100)
-	if ledger.ContentKey(interop.QualifiedName("s", long+"a"), nil) == ledger.ContentKey(interop.QualifiedName("s", long+"b"), nil) {
+	if ledger.ContentKey(config.QualifiedName("s", long+"a"), nil) == ledger.ContentKey(config.QualifiedName("s", long+"b"), nil) {
 		t.Error("two names, one key")
 	}
 }

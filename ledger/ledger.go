@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // Ledger is a log and its snapshot, as one value. Every method returns a new ledger and leaves its receiver unchanged.
@@ -62,7 +62,7 @@ func (e Entry) contentKey() Key {
 	if e.Capability != nil {
 		schema = e.Capability.Schema
 	}
-	return ContentKey(interop.QualifiedName(e.Server, e.Tool), schema)
+	return ContentKey(config.QualifiedName(e.Server, e.Tool), schema)
 }
 
 // Enroll returns the ledger after these tools were enrolled under their content keys. A tool that is live under its key

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -112,13 +113,13 @@ func TestWarmStart(t *testing.T) {
 		if got := known("fs"); len(got) != 2 || string(got[0].JSON) != row("echo", "Echoes.") || got[0].Format == "" {
 			t.Fatalf("known are %+v", got)
 		}
-		slow := interop.Server{ID: "fs", Transport: interop.Stdio{Command: fs.Path, Args: append([]string{"-hang", "server/discover"}, fs.Args...)}}
-		if got := ledger.StateOf(read(t, open(t, path))).Known([]interop.Server{slow})("fs"); got != nil {
+		slow := config.Server{ID: "fs", Transport: config.Stdio{Command: fs.Path, Args: append([]string{"-hang", "server/discover"}, fs.Args...)}}
+		if got := ledger.StateOf(read(t, open(t, path))).Known([]config.Server{slow})("fs"); got != nil {
 			t.Errorf("another command knows %v", got)
 		}
 		log := open(t, path)
 		a := attach(t, configs(fs), &ledger.Options{Log: log, Warm: true, Mount: &interop.MountOptions{
-			FleetOptions: interop.FleetOptions{Endpoint: func(interop.Server) *interop.EndpointOptions { return &interop.EndpointOptions{} }},
+			FleetOptions: interop.FleetOptions{Endpoint: func(config.Server) *interop.EndpointOptions { return &interop.EndpointOptions{} }},
 			Wait:         -1,
 		}})
 		if got := listed(a); got != "fs__echo fs__read" {
@@ -135,19 +136,19 @@ func TestWarmStart(t *testing.T) {
 func TestKnownIsWhatWasListedLast(t *testing.T) {
 	t.Parallel()
 	eachLog(t, func(t *testing.T, open opener) {
-		server := interop.Server{ID: "fs", Transport: interop.Stdio{Command: "x"}}
-		config := ledger.Fingerprint(server)
+		server := config.Server{ID: "fs", Transport: config.Stdio{Command: "x"}}
+		sum := ledger.Fingerprint(server)
 		f := open(t, logPath(t))
 		e := func(second int, tool string) ledger.Entry {
 			e := enrolled("A", second, capability("fs", tool, "", anyObject))
-			e.Config = config
+			e.Config = sum
 			return e
 		}
 		lost, gone := retired(2, e(1, "a")), retired(2, e(1, "b"))
 		lost.Note, gone.Note = "lost", "unlisted"
 		appendTo(t, f, e(1, "a"), e(1, "b"), lost, gone, ledger.Entry{Op: ledger.End, Run: "A", At: start.Add(time.Minute)},
-			ledger.Entry{Op: ledger.Health, Run: "B", Server: "fs", Config: config, Note: "lost: transport"})
-		got := ledger.StateOf(read(t, f)).Known([]interop.Server{server})("fs")
+			ledger.Entry{Op: ledger.Health, Run: "B", Server: "fs", Config: sum, Note: "lost: transport"})
+		got := ledger.StateOf(read(t, f)).Known([]config.Server{server})("fs")
 		if len(got) != 1 || !strings.Contains(string(got[0].JSON), `"name":"a"`) {
 			t.Errorf("known are %v", got)
 		}
@@ -156,16 +157,16 @@ func TestKnownIsWhatWasListedLast(t *testing.T) {
 
 // A fingerprint contains no secrets.
 func TestFingerprintHasNoSecret(t *testing.T) {
-	with := func(value string) interop.Server {
-		return interop.Server{ID: "a", Transport: interop.Stdio{Command: "c", Env: []interop.Pair{{Name: "TOKEN", Value: interop.NewSecret(value)}}}}
+	with := func(value string) config.Server {
+		return config.Server{ID: "a", Transport: config.Stdio{Command: "c", Env: []config.Pair{{Name: "TOKEN", Value: config.NewSecret(value)}}}}
 	}
 	if ledger.Fingerprint(with("one")) != ledger.Fingerprint(with("two")) {
 		t.Error("the value of a variable is in it")
 	}
 	seen := map[string]bool{}
-	for _, s := range []interop.Server{
-		{ID: "a"}, {ID: "b"}, with("x"), {ID: "a", Transport: interop.Stdio{Command: "c"}}, {ID: "a", Transport: interop.Stdio{Command: "c", Args: []string{"TOKEN"}}},
-		{ID: "a", Transport: interop.HTTP{URL: "http://x"}}, {ID: "a", Transport: interop.SSE{URL: "http://x"}},
+	for _, s := range []config.Server{
+		{ID: "a"}, {ID: "b"}, with("x"), {ID: "a", Transport: config.Stdio{Command: "c"}}, {ID: "a", Transport: config.Stdio{Command: "c", Args: []string{"TOKEN"}}},
+		{ID: "a", Transport: config.HTTP{URL: "http://x"}}, {ID: "a", Transport: config.SSE{URL: "http://x"}},
 	} {
 		seen[ledger.Fingerprint(s)] = true
 	}

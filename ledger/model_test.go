@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -109,7 +109,7 @@ func operate(r *rand.Rand, m *model, l ledger.Ledger, step int) ledger.Ledger {
 	at := time.UnixMilli(int64(step))
 	server := fmt.Sprintf("s%d", r.IntN(3))
 	c := ledger.Capability{Server: server, Tool: fmt.Sprintf("t%d", r.IntN(6)), Description: fmt.Sprint(step)}
-	k := ledger.ContentKey(interop.QualifiedName(c.Server, c.Tool), nil)
+	k := ledger.ContentKey(config.QualifiedName(c.Server, c.Tool), nil)
 	switch n := r.IntN(20); {
 	case n < 10:
 		m.enroll(k, server, c.Description)

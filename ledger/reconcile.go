@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -18,7 +19,7 @@ const maxLog = 4096
 // serverState holds the state of a server at the time of a reconciliation.
 type serverState struct {
 	config string
-	policy interop.ChangePolicy
+	policy config.ChangePolicy
 	ready  bool // the listed tools come from the server itself
 }
 
@@ -104,7 +105,7 @@ func (a *Attachment) reconcile() (fresh bool) {
 func (a *Attachment) consistentSnapshot() (*toolbox.Snapshot, map[string]serverState) {
 	for {
 		s := a.Fleet.Snapshot("")
-		servers, policies := map[string]serverState{}, map[string]interop.ChangePolicy{}
+		servers, policies := map[string]serverState{}, map[string]config.ChangePolicy{}
 		for _, server := range a.Fleet.Servers() { // the configuration of an endpoint may be older
 			policies[server.ID] = server.Changes
 		}
@@ -238,14 +239,14 @@ func (l *reconciliation) compare(d *toolbox.Descriptor, note string) (visible bo
 }
 
 // heldNote returns the note for a held or denied tool. It is noteDenied if the tool is denied.
-func heldNote(p interop.ChangePolicy, note string) string {
-	if p == interop.DenyChanges {
+func heldNote(p config.ChangePolicy, note string) string {
+	if p == config.DenyChanges {
 		return noteDenied
 	}
 	return note
 }
 
-func (l *reconciliation) hold(d *toolbox.Descriptor, t toolID, sum string, p interop.ChangePolicy) {
+func (l *reconciliation) hold(d *toolbox.Descriptor, t toolID, sum string, p config.ChangePolicy) {
 	if recorded, ok := l.attachment.guard.recorded[t]; ok && recorded.Sum == sum {
 		return
 	}

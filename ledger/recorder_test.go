@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -57,7 +57,7 @@ func TestARunThatCannotWriteIsUnwritten(t *testing.T) {
 	t.Parallel()
 	s, path := newShelf(t, "fs", row("echo", "Echoes.")), logPath(t)
 	log, other := &fullDisk{File: open(t, path)}, open(t, path)
-	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: interop.HoldChanges})
+	a := attach(t, configs(s), &ledger.Options{Log: log, Policy: config.HoldChanges})
 	unwritten := func() string {
 		runs, err := other.Unwritten(t.Context())
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -28,7 +29,7 @@ func TestTheLogTellsTheTruthAtRandom(t *testing.T) {
 			ledger.Unsynced(f)
 		}
 		a := attach(t, configs(shelves...), &ledger.Options{Log: log, Mount: atOnce()})
-		var servers []interop.Server
+		var servers []config.Server
 		var steps []string
 		apply := func() {
 			servers = nil
@@ -37,7 +38,7 @@ func TestTheLogTellsTheTruthAtRandom(t *testing.T) {
 					continue
 				}
 				s := shelves[i].otherwise(random.IntN(2))
-				s.Tools = []interop.ToolRules{
+				s.Tools = []config.ToolRules{
 					{}, {}, {Deny: []string{"echo"}}, {Allow: []string{"t*"}}, {Rename: map[string]string{"echo": "t0", "t0": "echo"}},
 					{Describe: map[string]string{"echo": "Otherwise."}},
 				}[random.IntN(6)]
@@ -92,7 +93,7 @@ func TestTheLogTellsTheTruthAtRandom(t *testing.T) {
 }
 
 // quiet waits until all servers are ready and the enrolled tools are the listed ones.
-func quiet(t *testing.T, a *ledger.Attachment, servers []interop.Server, where func() string) {
+func quiet(t *testing.T, a *ledger.Attachment, servers []config.Server, where func() string) {
 	t.Helper()
 	for end := time.Now().Add(giveUp); ; time.Sleep(time.Millisecond) {
 		ctx, cancel := context.WithDeadline(t.Context(), end)
@@ -133,7 +134,7 @@ func listedNow(a *ledger.Attachment) []string {
 }
 
 // wantTrue checks the snapshot of the log.
-func wantTrue(t *testing.T, a *ledger.Attachment, log ledger.Log, servers []interop.Server) {
+func wantTrue(t *testing.T, a *ledger.Attachment, log ledger.Log, servers []config.Server) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
 	defer cancel()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -32,7 +33,7 @@ func (f *File) See(ctx context.Context, fleet *interop.Fleet) error {
 	var news []Entry
 	for _, st := range fleet.Status() {
 		e, err := fleet.Endpoint(st.Server, "")
-		if err != nil || !st.Phase.Usable() || st.Fault != nil || e.Server().Pool.Per == interop.PerPrincipal {
+		if err != nil || !st.Phase.Usable() || st.Fault != nil || e.Server().Pool.Per == config.PerPrincipal {
 			continue
 		}
 		var tools []toolbox.Wire

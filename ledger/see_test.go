@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
 // runSee connects to servers as a command does, and stores the tools that it saw.
-func runSee(t *testing.T, log *ledger.File, servers []interop.Server) {
+func runSee(t *testing.T, log *ledger.File, servers []config.Server) {
 	t.Helper()
 	m := interop.Mount(t.Context(), servers, &interop.MountOptions{Wait: giveUp})
 	defer m.Close()
@@ -20,7 +21,7 @@ func runSee(t *testing.T, log *ledger.File, servers []interop.Server) {
 }
 
 // recalled returns the tools that a log knows of a server.
-func recalled(t *testing.T, log *ledger.File, servers []interop.Server) (names []string) {
+func recalled(t *testing.T, log *ledger.File, servers []config.Server) (names []string) {
 	t.Helper()
 	for _, w := range ledger.StateOf(read(t, log)).Known(servers)(servers[0].ID) {
 		names = append(names, w.Format+" "+string(w.JSON))
@@ -45,7 +46,7 @@ func TestWhatACommandSaw(t *testing.T) {
 		t.Errorf("the same was written again: %d entries", n)
 	}
 	s.fill(t, row("echo", "Echoes otherwise."), row("read", "Reads."))
-	a := attach(t, servers, &ledger.Options{Log: log, Policy: interop.HoldChanges})
+	a := attach(t, servers, &ledger.Options{Log: log, Policy: config.HoldChanges})
 	if got := listed(a); got != "fs__echo fs__read" {
 		t.Errorf("the first enrolment has %s", got)
 	}
@@ -64,7 +65,7 @@ func TestWhatACommandSaw(t *testing.T) {
 	if got := string(contents(t, path)); len(read(t, log)) != 7 || !strings.Contains(got, `"prompts/list":[1]`) {
 		t.Errorf("the log has %s", got)
 	}
-	a = attach(t, servers, &ledger.Options{Log: log, Policy: interop.HoldChanges})
+	a = attach(t, servers, &ledger.Options{Log: log, Policy: config.HoldChanges})
 	if got := listed(a); got != "" {
 		t.Errorf("a tool that a command saw is approved: %s", got)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -87,7 +87,7 @@ func (a *Attachment) poll() {
 		return
 	}
 	a.mu.Lock()
-	isDenied := func(server string) bool { return a.Policy(server) == interop.DenyChanges }
+	isDenied := func(server string) bool { return a.Policy(server) == config.DenyChanges }
 	news := a.guard.addApprovals(entries, accepts, isDenied)
 	a.mu.Unlock()
 	if news {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/wire"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -93,14 +93,14 @@ func (h *serverHistory) markSeen() {
 }
 
 // historyOf returns the knowledge about a server under this configuration, or nil.
-func (s *State) historyOf(server interop.Server) *serverHistory {
+func (s *State) historyOf(server config.Server) *serverHistory {
 	return s.histories[origin{server.ID, Fingerprint(server)}]
 }
 
 // Known returns a function for MountOptions.Known, for a warm start. It returns the tools of a server in the newest run
 // under this configuration, or the tools that a command saw since ([File.See]). Tools that were lost with the
 // connection, or at the end of the run, are included. Tools that the server no longer listed are not.
-func (s *State) Known(servers []interop.Server) func(server string) []toolbox.Wire {
+func (s *State) Known(servers []config.Server) func(server string) []toolbox.Wire {
 	known := map[string][]toolbox.Wire{}
 	for _, server := range servers {
 		var tools []toolbox.Wire
@@ -136,7 +136,7 @@ func (h *serverHistory) descriptionJSON() json.RawMessage {
 }
 
 // descriptions returns the last description of each server under its present configuration.
-func (s *State) descriptions(servers []interop.Server) map[origin]json.RawMessage {
+func (s *State) descriptions(servers []config.Server) map[origin]json.RawMessage {
 	out := map[origin]json.RawMessage{}
 	for _, server := range servers {
 		if raw := s.historyOf(server).descriptionJSON(); len(raw) > 0 {
@@ -148,7 +148,7 @@ func (s *State) descriptions(servers []interop.Server) map[origin]json.RawMessag
 
 // Heard returns the time at which a server last listed something new under this configuration. It is zero if it never
 // did.
-func (s *State) Heard(server interop.Server) time.Time {
+func (s *State) Heard(server config.Server) time.Time {
 	if h := s.historyOf(server); h != nil {
 		return h.lastListed
 	}

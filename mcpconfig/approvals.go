@@ -10,7 +10,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // CallApprovals holds how calls to indus serve wait for a person: the member "approvals" of a file.
@@ -20,7 +20,7 @@ type CallApprovals struct {
 	// Webhook is the URL that is notified of approvals, and Secret its signing secret (whsec_ and base64). If Webhook is
 	// "", there is none.
 	Webhook string
-	Secret  interop.Secret
+	Secret  config.Secret
 	// File and Line are the position of "approvals".
 	File string
 	Line int
@@ -39,7 +39,7 @@ func (f *configFile) readApprovals(m *hujson.ObjectMember) {
 					member{"url", storeIn(&out.Webhook, r.webhookURL)},
 					member{"secret", storeIn(&out.Secret, r.webhookSecret)},
 				)
-				if r.State != Skipped && (out.Webhook == "" || out.Secret == interop.Secret{}) {
+				if r.State != Skipped && (out.Webhook == "" || out.Secret == config.Secret{}) {
 					r.skip(v.StartOffset, "the webhook needs \"url\" and \"secret\"", "")
 				}
 			}},
@@ -65,7 +65,7 @@ func (r *reading) webhookURL(field string, v *hujson.Value) string {
 }
 
 // webhookSecret reads a signing secret of Standard Webhooks: whsec_ and the base64 of 24 to 64 bytes.
-func (r *reading) webhookSecret(field string, v *hujson.Value) interop.Secret {
+func (r *reading) webhookSecret(field string, v *hujson.Value) config.Secret {
 	text := r.secret(field, v)
 	encoded, ok := strings.CutPrefix(text.Reveal(), "whsec_")
 	key, err := base64.StdEncoding.DecodeString(encoded)

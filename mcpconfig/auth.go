@@ -5,7 +5,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -46,7 +46,7 @@ type AuthServer struct {
 	Apps bool
 	// Endpoint is the URL that checks tokens. ClientID and ClientSecret authenticate to it.
 	Endpoint, ClientID string
-	ClientSecret       interop.Secret
+	ClientSecret       config.Secret
 }
 
 // Equal reports whether a and b have the same settings. File and Line do not count.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 )
 
@@ -37,7 +37,7 @@ func TestAuth(t *testing.T) {
 	want := &mcpconfig.Auth{
 		Methods: []string{"jwt"}, URL: "https://mcp.example", Scopes: []string{"a", "b:{view}"}, Line: 1,
 		Issuers:       []mcpconfig.AuthServer{{Issuer: "https://as.example", Keys: "https://as.example/keys", Audience: []string{"api://x"}, Algorithms: []string{"ES256"}, Claim: "oid", Apps: true}},
-		Introspection: &mcpconfig.AuthServer{Issuer: "https://as.example", Endpoint: "https://as.example/i", ClientID: "me", ClientSecret: interop.NewSecret("s3cret-of-indus")},
+		Introspection: &mcpconfig.AuthServer{Issuer: "https://as.example", Endpoint: "https://as.example/i", ClientID: "me", ClientSecret: config.NewSecret("s3cret-of-indus")},
 	}
 	if diff := cmp.Diff(want, c.Auth, cmpopts.IgnoreFields(mcpconfig.Auth{}, "File")); diff != "" || len(c.Notes) > 0 {
 		t.Errorf("%s %v", diff, c.Notes)

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // Options configures [Read]. Nil and the zero value are valid.
@@ -83,7 +83,7 @@ type Config struct {
 // If target is a file, that approves it. In a directory, a project's own file is only discovered: its servers are held
 // until they are approved ([Approve]). [Read] with Options.Trust starts them. Secrets in ${file:…} and ${cmd:…} are
 // fetched. Each command may take 10 s, and is stopped when ctx ends.
-func Load(ctx context.Context, target string) (servers []interop.Server, notes []Note) {
+func Load(ctx context.Context, target string) (servers []config.Server, notes []Note) {
 	c, err := Read(ctx, []string{target}, nil)
 	if f := (*fileError)(nil); errors.As(err, &f) {
 		return nil, []Note{f.note}
@@ -147,8 +147,8 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 }
 
 // Servers returns the servers that may start and that Options.Only selects, in order. Their ids are unique.
-func (c *Config) Servers() []interop.Server {
-	var servers []interop.Server
+func (c *Config) Servers() []config.Server {
+	var servers []config.Server
 	for _, r := range c.Rows {
 		if r.State == Active && (c.isSelected == nil || c.isSelected(r.Server.ID)) {
 			servers = append(servers, r.Server)

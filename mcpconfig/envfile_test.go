@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 )
 
@@ -38,7 +38,7 @@ func TestAProjectsFileIsNoLinkToAnother(t *testing.T) {
 			t.Errorf("%s", got)
 		}
 	}
-	if env := c.Rows[2].Server.Transport.(interop.Stdio).Env; len(env) != 1 || env[0].Value.Reveal() != "b" {
+	if env := c.Rows[2].Server.Transport.(config.Stdio).Env; len(env) != 1 || env[0].Value.Reveal() != "b" {
 		t.Errorf("%v", env)
 	}
 }

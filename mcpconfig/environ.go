@@ -12,13 +12,13 @@ import (
 	"github.com/hashicorp/go-envparse"
 
 	"github.com/indusagi/indus/internal/atomicfile"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
 // envFile returns the variables of the file that the row names, without the variables that "env" has. Nothing in the
 // file is replaced or shown.
-func (r *reading) envFile(s interop.Stdio) []interop.Pair {
+func (r *reading) envFile(s config.Stdio) []config.Pair {
 	v := r.fields["envFile"]
 	if v == nil {
 		return nil
@@ -27,7 +27,7 @@ func (r *reading) envFile(s interop.Stdio) []interop.Pair {
 	path := r.expand(written, v.StartOffset, "envFile")
 	pending := r.pending[path]
 	path = r.tilde(path)
-	skip := func(reason, hint string) []interop.Pair {
+	skip := func(reason, hint string) []config.Pair {
 		r.skip(v.StartOffset, "envFile "+tree.Quote(written)+": "+reason, hint)
 		return nil
 	}
@@ -56,14 +56,14 @@ func (r *reading) envFile(s interop.Stdio) []interop.Pair {
 	if err != nil {
 		return skip(envFault(err), "write NAME=VALUE, and quotes around a value that has a quote or a # in it")
 	}
-	var out []interop.Pair
+	var out []config.Pair
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
 		if strings.Contains(vars[name], "\x00") {
 			return skip("holds a NUL character", "")
 		}
-		own := func(p interop.Pair) bool { return foldKey("env", p.Name) == foldKey("env", name) }
+		own := func(p config.Pair) bool { return foldKey("env", p.Name) == foldKey("env", name) }
 		if !slices.ContainsFunc(s.Env, own) {
-			out = append(out, interop.Pair{Name: name, Value: interop.NewSecret(vars[name])})
+			out = append(out, config.Pair{Name: name, Value: config.NewSecret(vars[name])})
 		}
 	}
 	return out

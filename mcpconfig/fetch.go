@@ -16,7 +16,7 @@ import (
 
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/proc"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -76,7 +76,7 @@ func (f *configFile) reread(e *entry, fetched func(fetch) fetchResult) {
 	if takes := r.describeProjectUse(); takes != "" && e.projectUse == "" {
 		r.skip(r.offset, "its fetched values refer to a project: it "+takes,
 			`write "${workspaceFolder}" where the project is meant`)
-		r.Server = interop.Server{ID: r.Server.ID, Changes: r.Server.Changes}
+		r.Server = config.Server{ID: r.Server.ID, Changes: r.Server.Changes}
 	}
 	if e.Pinned() && r.State == Active && !s.approved {
 		a, _ := findApproval(f.place.approved(), atomicfile.Real(s.path), e.Server.ID, e.Project)

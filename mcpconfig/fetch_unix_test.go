@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 )
 
@@ -289,7 +289,7 @@ func TestOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := c.Servers(); len(c.Rows) != 2 || len(got) != 1 || got[0].ID != "b" || got[0].Transport.(interop.Stdio).Env[0].Value.Reveal() != "b" {
+	if got := c.Servers(); len(c.Rows) != 2 || len(got) != 1 || got[0].ID != "b" || got[0].Transport.(config.Stdio).Env[0].Value.Reveal() != "b" {
 		t.Errorf("%d rows, servers %v", len(c.Rows), got)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "a.ran")); err == nil {
@@ -308,7 +308,7 @@ func TestResolveFetchesNothingElse(t *testing.T) {
 	p.write(`{"servers": {"a": {"command": "run", "args": ["${cmd:echo one}"], "env": {"A": "${cmd:touch ` + ran + `; echo a}"}}}}`)
 	c := p.read()
 	r := p.resolve(c, c.Held()[0])
-	if args := r.Server.Transport.(interop.Stdio).Args; len(args) != 1 || args[0] != "one" || r.Pinned() {
+	if args := r.Server.Transport.(config.Stdio).Args; len(args) != 1 || args[0] != "one" || r.Pinned() {
 		t.Errorf("%q, %v", args, r)
 	}
 	if _, err := os.Stat(ran); err == nil {

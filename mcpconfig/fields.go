@@ -11,7 +11,7 @@ import (
 
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/text"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -127,8 +127,8 @@ func (r *reading) value(field string, v *hujson.Value) string {
 }
 
 // secret returns a value that is never shown.
-func (r *reading) secret(field string, v *hujson.Value) interop.Secret {
-	return interop.NewSecret(strings.TrimSpace(r.value(field, v)))
+func (r *reading) secret(field string, v *hujson.Value) config.Secret {
+	return config.NewSecret(strings.TrimSpace(r.value(field, v)))
 }
 
 // strings reads a list of texts that are not empty, or a single text.
@@ -165,8 +165,8 @@ func (r *reading) texts(field string, v *hujson.Value) (out []string) {
 
 // pairs returns a function that reads an object of strings. valid returns why a name is wrong, or "". If two entries
 // have one name, only the later one is returned. So the order of entries with one name means nothing.
-func (r *reading) pairs(valid func(name string) string) func(field string, v *hujson.Value) []interop.Pair {
-	return func(field string, v *hujson.Value) (out []interop.Pair) {
+func (r *reading) pairs(valid func(name string) string) func(field string, v *hujson.Value) []config.Pair {
+	return func(field string, v *hujson.Value) (out []config.Pair) {
 		if !r.expect('{', "an object", field, v) {
 			return nil
 		}
@@ -185,7 +185,7 @@ func (r *reading) pairs(valid func(name string) string) func(field string, v *hu
 			} else if wrong != "" {
 				r.note(m.Name.StartOffset, where+" is left out: "+wrong, "")
 			} else if s, ok := r.scalar(where, &m.Value); ok {
-				out, r.usedNames = append(out, interop.Pair{Name: name, Value: interop.NewSecret(s)}), append(r.usedNames, name)
+				out, r.usedNames = append(out, config.Pair{Name: name, Value: config.NewSecret(s)}), append(r.usedNames, name)
 			}
 		}
 		return out
@@ -261,7 +261,7 @@ func (r *reading) expand(s string, offset int, field string) string {
 	x := expansion{
 		env: r.variable, lookupFixed: r.fixedVariable, dir: r.base, root: r.rootOf, path: r.ownPath(),
 		tilde: r.tilde, fetched: r.fetched, budget: &r.budget,
-		report: func(value string) { r.Server.Secrets = append(r.Server.Secrets, interop.NewSecret(value)) },
+		report: func(value string) { r.Server.Secrets = append(r.Server.Secrets, config.NewSecret(value)) },
 	}
 	out := x.run(s)
 	if x.reason != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/internal/atomicfile"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -100,14 +100,14 @@ func decidesStart(field string) bool {
 
 // pinOf returns the fingerprint of the fields of a server that decide its command line, its directory, or the
 // destination of data.
-func pinOf(s interop.Server) string {
+func pinOf(s config.Server) string {
 	parts := []string{s.OAuth.Issuer, s.OAuth.ClientMetadataURL, s.OAuth.Provider.Issuer, s.TLS.CA, s.TLS.Cert, s.TLS.Key}
 	switch t := s.Transport.(type) {
-	case interop.Stdio:
+	case config.Stdio:
 		parts = append(append(parts, t.Command, t.Dir), t.Args...)
-	case interop.HTTP:
+	case config.HTTP:
 		parts = append(parts, t.URL)
-	case interop.SSE:
+	case config.SSE:
 		parts = append(parts, t.URL)
 	}
 	return digest(parts...)

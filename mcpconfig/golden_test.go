@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 )
 
@@ -158,20 +158,20 @@ func render(t *testing.T, c *mcpconfig.Config, err error) string {
 }
 
 // revealed returns a server with its secrets, in the form of a configuration.
-func revealed(t *testing.T, s interop.Server) string {
+func revealed(t *testing.T, s config.Server) string {
 	t.Helper()
 	row := []any{s.ID}
 	switch tr := s.Transport.(type) {
-	case interop.Stdio:
+	case config.Stdio:
 		row = append(row, tr.Kind(), tr.Command, tr.Args, pairs(tr.Env), tr.Dir, tr.InheritEnv)
-	case interop.HTTP:
+	case config.HTTP:
 		row = append(row, tr.Kind(), tr.URL, pairs(tr.Headers))
-	case interop.SSE:
+	case config.SSE:
 		row = append(row, tr.Kind(), tr.URL, pairs(tr.Headers))
 	default:
 		t.Fatalf("%s has no transport", s.ID)
 	}
-	if s.Timeouts != (interop.Timeouts{}) {
+	if s.Timeouts != (config.Timeouts{}) {
 		var steps []string
 		for _, d := range []time.Duration{s.Timeouts.Connect, s.Timeouts.List, s.Timeouts.Call, s.Timeouts.Total} {
 			steps = append(steps, d.String())
@@ -181,8 +181,8 @@ func revealed(t *testing.T, s interop.Server) string {
 		}
 		row = append(row, steps)
 	}
-	if signIn := fmt.Sprintf("%+v %+v %+v", s.OAuth, s.TLS, s.Forward); signIn != fmt.Sprintf("%+v %+v %+v", interop.OAuth{}, interop.TLS{}, interop.Forward{}) {
-		for _, one := range []interop.Secret{s.OAuth.ClientSecret, s.OAuth.PrivateKey, s.OAuth.SubjectToken, s.OAuth.Provider.ClientSecret} {
+	if signIn := fmt.Sprintf("%+v %+v %+v", s.OAuth, s.TLS, s.Forward); signIn != fmt.Sprintf("%+v %+v %+v", config.OAuth{}, config.TLS{}, config.Forward{}) {
+		for _, one := range []config.Secret{s.OAuth.ClientSecret, s.OAuth.PrivateKey, s.OAuth.SubjectToken, s.OAuth.Provider.ClientSecret} {
 			if one.Reveal() != "" {
 				signIn = strings.Replace(signIn, "<secret>", "("+one.Reveal()+")", 1)
 			}
@@ -192,7 +192,7 @@ func revealed(t *testing.T, s interop.Server) string {
 	if rules, _ := json.Marshal(s.Tools); string(rules) != `{"Allow":null,"Deny":null,"Rename":null,"Describe":null}` {
 		row = append(row, s.Tools)
 	}
-	if s.Pool != (interop.Pool{}) {
+	if s.Pool != (config.Pool{}) {
 		row = append(row, fmt.Sprintf("pool %+v", s.Pool))
 	}
 	if s.Single {
@@ -214,7 +214,7 @@ func revealed(t *testing.T, s interop.Server) string {
 	return string(text)
 }
 
-func pairs(list []interop.Pair) []string {
+func pairs(list []config.Pair) []string {
 	out := []string{}
 	for _, p := range list {
 		out = append(out, p.Name+"="+p.Value.Reveal())

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 )
 
@@ -86,7 +86,7 @@ func servers(t *testing.T, path string, o *mcpconfig.Options) []string {
 	}
 	var out []string
 	for _, s := range c.Servers() {
-		if remote, ok := s.Transport.(interop.HTTP); ok && remote.URL == "" {
+		if remote, ok := s.Transport.(config.HTTP); ok && remote.URL == "" {
 			t.Errorf("%s: %s has no url", path, s.ID)
 		}
 		out = append(out, revealed(t, s))

@@ -6,13 +6,13 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
 const (
 	maxTimeout   = 30 * 24 * time.Hour     // a longer time is a mistaken unit
-	minTotal     = 10 * time.Minute        // the default of interop.Timeouts.Total, which a longer call must raise
+	minTotal     = 10 * time.Minute        // the default of config.Timeouts.Total, which a longer call must raise
 	minPlausible = 1000 * time.Millisecond // a shorter time was probably meant in seconds
 
 	maxInstances = 64      // processes of one server
@@ -22,7 +22,7 @@ const (
 // timeouts reads "timeout". A number of milliseconds, or a duration in Go's format, bounds each of three steps:
 // connecting, listing, and a call since its last progress. An object has a time for each step, and for the wait in the
 // queue. A value that cannot be read is noted, and the default stays.
-func (r *reading) timeouts(field string, v *hujson.Value) (t interop.Timeouts) {
+func (r *reading) timeouts(field string, v *hujson.Value) (t config.Timeouts) {
 	if tree.Has(v, '{') {
 		r.object(field, v, false,
 			member{"connect", storeIn(&t.Connect, r.bound)}, member{"list", storeIn(&t.List, r.bound)},
@@ -31,7 +31,7 @@ func (r *reading) timeouts(field string, v *hujson.Value) (t interop.Timeouts) {
 		)
 	} else {
 		d := r.bound(field, v)
-		t = interop.Timeouts{Connect: d, List: d, Call: d}
+		t = config.Timeouts{Connect: d, List: d, Call: d}
 	}
 	if t.Total == 0 && (t.Call < 0 || t.Call > minTotal) { // a whole call may take at least as long
 		t.Total = t.Call
@@ -70,7 +70,7 @@ func duration(v *hujson.Value) (time.Duration, error) {
 
 // pool reads the number of connections of the server, and of its requests at a time. If "per" cannot be read, the row
 // is skipped, because "per" keeps principals apart.
-func (r *reading) pool() (p interop.Pool) {
+func (r *reading) pool() (p config.Pool) {
 	r.take(
 		member{"instances", storeIn(&p.Instances, r.count(1, maxInstances))},
 		member{"maxPrincipals", storeIn(&p.MaxPrincipals, r.count(1, maxPooled))},
@@ -82,7 +82,7 @@ func (r *reading) pool() (p interop.Pool) {
 	}
 	if v := r.fields["per"]; v != nil {
 		p.Per = tree.Text(*v)
-		if p.Per != interop.PerPrincipal {
+		if p.Per != config.PerPrincipal {
 			r.skip(v.StartOffset, `"per" is not "principal"`, `write "principal", or leave it out`)
 		}
 		r.remarkUnused("each principal has a connection of its own, so", "instances")

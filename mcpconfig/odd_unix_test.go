@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 )
 
@@ -118,8 +118,8 @@ func TestAProjectsLinkMovesNoRelativePath(t *testing.T) {
 		}
 		dir := filepath.Dir(tt.to)
 		for _, s := range c.Servers() {
-			got := s.Transport.(interop.Stdio)
-			want := interop.Stdio{Command: "./run.sh", Args: []string{dir}, Dir: filepath.Join(dir, "bin")}
+			got := s.Transport.(config.Stdio)
+			want := config.Stdio{Command: "./run.sh", Args: []string{dir}, Dir: filepath.Join(dir, "bin")}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%v: %s", tt.paths, diff)
 			}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/text"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/foreign"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -61,7 +61,7 @@ func (f *configFile) reading(e entry, fetched func(fetch) fetchResult) *reading 
 	r.Line, r.column = f.doc.Position(r.offset)
 	r.read()
 	if r.State != Active {
-		r.Server = interop.Server{ID: r.Server.ID, Changes: r.Server.Changes}
+		r.Server = config.Server{ID: r.Server.ID, Changes: r.Server.Changes}
 	}
 	return r
 }
@@ -95,7 +95,7 @@ func (r *reading) read() {
 	s.Changes = r.policy()
 	r.take(member{"profile", storeIn(&s.Profile, r.profile)})
 	r.transport()
-	s.Single = r.Kind == interop.KindStdio && r.single()
+	s.Single = r.Kind == config.KindStdio && r.single()
 }
 
 // rowKeys returns the keys that a row may have.

@@ -9,7 +9,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/internal/secret"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -56,9 +56,9 @@ type Row struct {
 	// Server is complete if State is [Active], [Held] or [Shadowed]. There are two exceptions: rows with a key that
 	// disables them, and ${file:…} and ${cmd:…} of rows that do not start, which are not replaced. Otherwise it has
 	// only the id, which may be "" if the row is [Skipped].
-	Server interop.Server
+	Server config.Server
 	// Kind is the kind of transport. It is "" if the row does not have it.
-	Kind interop.TransportKind
+	Kind config.TransportKind
 	// Target is the command line, or the URL without user, query and fragment, as the file has it. Variables are not
 	// replaced. All variables of a URL are shown, because they decide where it leads, which data is sent and which
 	// commands run. Text that looks like a credential is replaced with "<secret>". Target is safe to print on a
@@ -98,15 +98,15 @@ func (r Row) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) 
 // MarshalJSON writes id, transport, target, file, line, scope, state, reason and hint.
 func (r Row) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		ID        string                `json:"id"`
-		Transport interop.TransportKind `json:"transport,omitempty"`
-		Target    string                `json:"target,omitempty"`
-		File      string                `json:"file"`
-		Line      int                   `json:"line"`
-		Scope     Scope                 `json:"scope"`
-		State     State                 `json:"state"`
-		Reason    string                `json:"reason,omitempty"`
-		Hint      string                `json:"hint,omitempty"`
+		ID        string               `json:"id"`
+		Transport config.TransportKind `json:"transport,omitempty"`
+		Target    string               `json:"target,omitempty"`
+		File      string               `json:"file"`
+		Line      int                  `json:"line"`
+		Scope     Scope                `json:"scope"`
+		State     State                `json:"state"`
+		Reason    string               `json:"reason,omitempty"`
+		Hint      string               `json:"hint,omitempty"`
 	}{r.Server.ID, r.Kind, r.Target, r.File, r.Line, r.Scope, r.State, r.Reason, r.Hint})
 }
 
@@ -116,22 +116,22 @@ const maxTarget = 4096
 // describe sets Kind and Target from the text of the file, before anything is checked or replaced. So rows that do not
 // start have them too.
 func (r *reading) describe() {
-	declared := interop.KindHTTP
+	declared := config.KindHTTP
 	for _, field := range []string{"type", "transport"} {
 		if v := r.fields[field]; v != nil {
 			declared, _ = kindNamed(tree.Text(*v))
 		}
 	}
 	switch {
-	case r.isSet("command") && (declared == interop.KindStdio || !r.isSet("url")):
-		r.Kind, r.Target = interop.KindStdio, r.commandLine()
+	case r.isSet("command") && (declared == config.KindStdio || !r.isSet("url")):
+		r.Kind, r.Target = config.KindStdio, r.commandLine()
 	case r.isSet("url"):
-		r.Kind = interop.KindHTTP
+		r.Kind = config.KindHTTP
 		if url := tree.Text(*r.fields["url"]); url != "" { // otherwise the row will be skipped
 			r.Target = tree.QuoteWord(secret.Target(url))
 		}
-		if declared == interop.KindSSE {
-			r.Kind = interop.KindSSE
+		if declared == config.KindSSE {
+			r.Kind = config.KindSSE
 		}
 	}
 	if n := len(r.Target); n > maxTarget {

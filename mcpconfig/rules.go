@@ -6,14 +6,15 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 	"github.com/indusagi/indus/schema"
 )
 
 // rules reads "tools". If a value cannot be read, the row is skipped: a rule that is left out would admit tools against
 // the intention of the author.
-func (r *reading) rules(field string, v *hujson.Value) (t interop.ToolRules) {
+func (r *reading) rules(field string, v *hujson.Value) (t config.ToolRules) {
 	r.object(field, v, true,
 		member{"allow", func(field string, v *hujson.Value) {
 			t.Allow = r.patterns(field, v)
@@ -66,10 +67,10 @@ func (r *reading) checkRenames(v *hujson.Value, names map[string]string) {
 }
 
 // era reads the era in which indus talks to the server. "" is auto. An unknown era is left out.
-func (r *reading) era(field string, v *hujson.Value) interop.Era {
+func (r *reading) era(field string, v *hujson.Value) protocol.Era {
 	switch name := tree.Text(*v); {
-	case r.isName(field, v) && (name == string(interop.Legacy) || name == string(interop.Modern)):
-		return interop.Era(name)
+	case r.isName(field, v) && (name == string(protocol.Legacy) || name == string(protocol.Modern)):
+		return protocol.Era(name)
 	case tree.Has(v, '"') && name != "auto":
 		r.note(v.StartOffset, "unknown era "+tree.Quote(name)+", which is left out", "try legacy, modern or auto")
 	}
@@ -109,7 +110,7 @@ func profileNames() (names []string) {
 
 // policy returns the policy for the row's changed tools, from the row or else from its file. If the value is not a
 // policy, the row is skipped, because the value may have been meant to deny tools.
-func (r *reading) policy() interop.ChangePolicy {
+func (r *reading) policy() config.ChangePolicy {
 	v := r.fields["changes"]
 	if v == nil {
 		v = r.changes
@@ -125,18 +126,18 @@ func (r *reading) policy() interop.ChangePolicy {
 	return p
 }
 
-func policyOf(v *hujson.Value) (p interop.ChangePolicy, ok bool) {
+func policyOf(v *hujson.Value) (p config.ChangePolicy, ok bool) {
 	if v == nil {
 		return "", true
 	}
-	p = interop.ChangePolicy(tree.Text(*v))
-	return p, p == interop.AcceptChanges || p == interop.HoldChanges || p == interop.DenyChanges
+	p = config.ChangePolicy(tree.Text(*v))
+	return p, p == config.AcceptChanges || p == config.HoldChanges || p == config.DenyChanges
 }
 
 // raiseTimeouts gives each row at least the policy that the user's own files have for its id, or in general. A
 // project's file cannot lower it.
 func raiseTimeouts(sources []*source) {
-	least, all := map[string]interop.ChangePolicy{}, interop.ChangePolicy("")
+	least, all := map[string]config.ChangePolicy{}, config.ChangePolicy("")
 	for _, s := range sources {
 		if !s.isUserFile() {
 			continue

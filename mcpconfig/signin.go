@@ -11,16 +11,16 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/internal/atomicfile"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
 // oauth reads the sign-in of the server: an object, or false if there is none. If a value cannot be read, the row is
 // skipped: a sign-in at another place, or as another user, would be wrong.
-func (r *reading) oauth(field string, v *hujson.Value) (o interop.OAuth) {
+func (r *reading) oauth(field string, v *hujson.Value) (o config.OAuth) {
 	if tree.Has(v, 'f') {
-		return interop.OAuth{Off: true}
+		return config.OAuth{Off: true}
 	}
 	if !r.expect('{', "an object or false", field, v) {
 		return o
@@ -78,13 +78,13 @@ func signInConflict(grant string, has func(name string) bool) string {
 }
 
 // provider reads the identity provider of an enterprise.
-func (r *reading) provider(field string, v *hujson.Value, o *interop.OAuth) {
+func (r *reading) provider(field string, v *hujson.Value, o *config.OAuth) {
 	p := &o.Provider
 	r.object(field, v, true,
 		member{"issuer", storeIn(&p.Issuer, r.address)}, member{"clientId", storeIn(&p.ClientID, r.value)},
 		member{"clientSecret", storeIn(&p.ClientSecret, r.secret)},
 	)
-	if tree.Has(v, '{') && (p.Issuer == "" || p.ClientSecret != (interop.Secret{}) && p.ClientID == "") {
+	if tree.Has(v, '{') && (p.Issuer == "" || p.ClientSecret != (config.Secret{}) && p.ClientID == "") {
 		r.skip(v.StartOffset, fmt.Sprintf(`%q needs "issuer", and "clientId" beside a "clientSecret"`, field), "")
 	}
 }
@@ -138,7 +138,7 @@ func (r *reading) port(field string, v *hujson.Value) string {
 }
 
 // tls reads the authorities for the server's certificate, and the client certificate.
-func (r *reading) tls(field string, v *hujson.Value) (t interop.TLS) {
+func (r *reading) tls(field string, v *hujson.Value) (t config.TLS) {
 	r.object(field, v, true,
 		member{"ca", storeIn(&t.CA, r.pem)}, member{"cert", storeIn(&t.Cert, r.pem)}, member{"key", storeIn(&t.Key, r.pem)})
 	if (t.Cert == "") != (t.Key == "") && r.State == Active {
@@ -184,7 +184,7 @@ func (r *reading) pem(field string, v *hujson.Value) string {
 // forwarded reads the name of a header that is forwarded from a client's request.
 func (r *reading) forwarded(field string, v *hujson.Value) string {
 	name := r.nonEmpty(field, v)
-	switch one := (interop.Forward{Headers: []string{name}}); {
+	switch one := (config.Forward{Headers: []string{name}}); {
 	case name == "":
 	case headerNameReason(name) != "":
 		r.skip(v.StartOffset, field+": "+headerNameReason(name), "")
@@ -215,6 +215,6 @@ func (r *reading) signIn() {
 		if v != nil && !s.OAuth.Off {
 			r.note(v.StartOffset, `"oauth" is not used, because "authorization" is "forward"`, "remove one of the two")
 		}
-		s.OAuth = interop.OAuth{Off: true}
+		s.OAuth = config.OAuth{Off: true}
 	}
 }

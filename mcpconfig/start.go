@@ -9,7 +9,7 @@ import (
 
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/proc"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -99,7 +99,7 @@ func (r *reading) describeProjectUse() string {
 		return ""
 	}
 	in := ", the project " + tree.QuoteWord(r.workspace())
-	if t, ok := r.Server.Transport.(interop.Stdio); ok {
+	if t, ok := r.Server.Transport.(config.Stdio); ok {
 		_, placed := r.workspaceTexts[t.Dir]
 		if !t.Fresh && (placed || r.rootOf(t.Dir) != "") {
 			return "starts in " + tree.QuoteWord(t.Dir) + in
@@ -109,7 +109,7 @@ func (r *reading) describeProjectUse() string {
 		}
 		for _, variable := range t.Environ() {
 			name, value, _ := strings.Cut(variable, "=")
-			own := slices.ContainsFunc(t.Env, func(p interop.Pair) bool { return p.Name == name })
+			own := slices.ContainsFunc(t.Env, func(p config.Pair) bool { return p.Name == name })
 			inherited := t.InheritEnv && name != "PATH" // PATH is cut: see cutPath
 			if (own || inherited) && loaders().MatchString(name) && r.namesProject(value) {
 				return fmt.Sprintf("finds code by %s%s", tree.Quote(name), in)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 )
 
@@ -376,7 +376,7 @@ func TestAUsersRowSearchesNoDirectoryOfAProject(t *testing.T) {
 		t.Fatal(got, c.Notes)
 	}
 	for i, want := range []struct{ path, env string }{{"", "/opt:" + list}, {"/usr/bin", "/opt:/usr/bin"}} {
-		s := c.Servers()[i].Transport.(interop.Stdio)
+		s := c.Servers()[i].Transport.(config.Stdio)
 		if s.Path != want.path || s.Env[0].Value.Reveal() != want.env {
 			t.Errorf("%q and %q, want %+v", s.Path, s.Env[0].Value.Reveal(), want)
 		}
@@ -385,7 +385,7 @@ func TestAUsersRowSearchesNoDirectoryOfAProject(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	t.Setenv("PATH", "/usr/bin")
-	if s := p.read().Servers()[1].Transport.(interop.Stdio); s.Path != "" {
+	if s := p.read().Servers()[1].Transport.(config.Stdio); s.Path != "" {
 		t.Errorf("%q, where nothing is to be left out", s.Path)
 	}
 }

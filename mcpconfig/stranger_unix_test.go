@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 )
 
@@ -31,7 +31,7 @@ func TestHeadersHaveNoCase(t *testing.T) {
 	p.approve(c.Held()...)
 	c = p.read()
 	want := []string{"Authorization=two"}
-	if diff := cmp.Diff(want, pairs(c.Servers()[0].Transport.(interop.HTTP).Headers)); diff != "" {
+	if diff := cmp.Diff(want, pairs(c.Servers()[0].Transport.(config.HTTP).Headers)); diff != "" {
 		t.Error(diff)
 	}
 	p.write(`{"servers": {"a": {"url": "https://h/", "headers": {` + two + `, ` + one + `}}}}`)

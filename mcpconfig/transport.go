@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -23,7 +23,7 @@ func (r *reading) transport() {
 	}
 	hasURL, hasCommand := r.isSet("url"), r.isSet("command")
 	switch {
-	case hasURL && hasCommand && declared == interop.KindStdio:
+	case hasURL && hasCommand && declared == config.KindStdio:
 		reason := `the row has both "url" and "command"; by its transport it is a command, and`
 		r.remarkUnused(reason, append([]string{"url"}, remoteKeys...)...)
 		r.stdio()
@@ -31,9 +31,9 @@ func (r *reading) transport() {
 		r.remarkUnused(`the row has both "url" and "command"; it is a url, and`,
 			append([]string{"command"}, processKeys...)...)
 		r.remote(declared)
-	case hasURL && declared == interop.KindStdio:
+	case hasURL && declared == config.KindStdio:
 		r.skip(r.offset, `transport "stdio" needs a "command", and the row has a "url"`, `remove "transport"`)
-	case hasCommand && declared != "" && declared != interop.KindStdio:
+	case hasCommand && declared != "" && declared != config.KindStdio:
 		r.skip(r.offset, fmt.Sprintf(`transport %q needs a "url", and the row has a "command"`, declared),
 			`remove "transport"`)
 	case hasURL:
@@ -52,7 +52,7 @@ func (r *reading) transport() {
 }
 
 // declared returns the transport that the row names, or "" if it names none.
-func (r *reading) declared() (interop.TransportKind, bool) {
+func (r *reading) declared() (config.TransportKind, bool) {
 	field := "transport"
 	v, other := r.fields["transport"], r.fields["type"]
 	switch {
@@ -74,14 +74,14 @@ func (r *reading) declared() (interop.TransportKind, bool) {
 	return kind, ok
 }
 
-func kindNamed(name string) (kind interop.TransportKind, ok bool) {
+func kindNamed(name string) (kind config.TransportKind, ok bool) {
 	switch strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name)) {
 	case "stdio":
-		return interop.KindStdio, true
+		return config.KindStdio, true
 	case "sse":
-		return interop.KindSSE, true
+		return config.KindSSE, true
 	case "http", "streamablehttp":
-		return interop.KindHTTP, true
+		return config.KindHTTP, true
 	}
 	return "", false
 }
@@ -115,7 +115,7 @@ func (r *reading) remarkUnused(reason string, fields ...string) {
 
 // stdio reads a server that is a child process.
 func (r *reading) stdio() {
-	s := interop.Stdio{Path: r.ownPath()}
+	s := config.Stdio{Path: r.ownPath()}
 	r.take(
 		member{"command", storeIn(&s.Command, r.text)}, member{"args", storeIn(&s.Args, r.texts)},
 		member{"env", storeIn(&s.Env, r.pairs(badVariable))},
@@ -141,12 +141,12 @@ func (r *reading) stdio() {
 	if spaced && !pending && r.State == Active && len(s.Args) == 0 && !strings.ContainsAny(name, `/\`) {
 		r.note(at, `"command" holds spaces`, `write the arguments in "args"`)
 	}
-	r.Server.Transport, r.Kind = s, interop.KindStdio
+	r.Server.Transport, r.Kind = s, config.KindStdio
 }
 
 // identityOf returns a server's command, directory and arguments, without parts that depend only on the directory in
 // which indus runs.
-func (r *reading) identityOf(s interop.Stdio) (parts []interop.Secret) {
+func (r *reading) identityOf(s config.Stdio) (parts []config.Secret) {
 	list := append([]string{s.Command, s.Dir}, s.Args...)
 	if r.fields["cwd"] == nil {
 		list[1] = ""
@@ -155,7 +155,7 @@ func (r *reading) identityOf(s interop.Stdio) (parts []interop.Secret) {
 		if raw, ok := r.workspaceTexts[text]; ok {
 			text = raw
 		}
-		parts = append(parts, interop.NewSecret(text))
+		parts = append(parts, config.NewSecret(text))
 	}
 	return parts
 }
@@ -168,16 +168,16 @@ func badVariable(name string) string {
 }
 
 // remote reads a server at a URL.
-func (r *reading) remote(declared interop.TransportKind) {
+func (r *reading) remote(declared config.TransportKind) {
 	var address string
-	var headers []interop.Pair
+	var headers []config.Pair
 	r.take(member{"url", storeIn(&address, r.text)}, member{"headers", storeIn(&headers, r.pairs(headerNameReason))})
 	pending := r.pending[address]
 	address = strings.TrimSpace(address)
 	for i, h := range headers {
 		// A line break at the end comes from a variable that was read from a file.
 		text := strings.TrimSpace(h.Value.Reveal())
-		headers[i].Value = interop.NewSecret(text)
+		headers[i].Value = config.NewSecret(text)
 		if !r.pending[h.Value.Reveal()] && strings.ContainsFunc(text, isControl) {
 			r.skip(r.fields["headers"].StartOffset, "headers "+tree.Quote(h.Name)+" holds a line break or control character", "")
 		}
@@ -186,11 +186,11 @@ func (r *reading) remote(declared interop.TransportKind) {
 		r.checkURL(address)
 	}
 	r.signIn()
-	if declared == interop.KindSSE {
-		r.Server.Transport, r.Kind = interop.SSE{URL: address, Headers: headers}, interop.KindSSE
+	if declared == config.KindSSE {
+		r.Server.Transport, r.Kind = config.SSE{URL: address, Headers: headers}, config.KindSSE
 		return
 	}
-	r.Server.Transport, r.Kind = interop.HTTP{URL: address, Headers: headers}, interop.KindHTTP
+	r.Server.Transport, r.Kind = config.HTTP{URL: address, Headers: headers}, config.KindHTTP
 }
 
 // checkURL checks a URL. Its notes show no part of the URL, because URLs often contain a key.

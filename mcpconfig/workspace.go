@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/internal/atomicfile"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/approvals"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
@@ -113,13 +113,13 @@ func (f *configFile) tilde(path string) string {
 
 // prepare makes the directories in which servers start. If a directory cannot be made, the row is skipped.
 func (p *readContext) prepare(e *entry) {
-	t, ok := e.Server.Transport.(interop.Stdio)
+	t, ok := e.Server.Transport.(config.Stdio)
 	if !ok || !t.Fresh {
 		return
 	}
 	hint := `set XDG_STATE_HOME to a directory that you alone can write, or give the server a "cwd"`
 	fail := func(reason string) {
-		e.Server = interop.Server{ID: e.Server.ID}
+		e.Server = config.Server{ID: e.Server.ID}
 		e.Approval = ""
 		e.file.setState(e, Skipped, "it has no directory to start in: "+reason, hint)
 	}

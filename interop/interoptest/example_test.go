@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/interoptest"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -137,9 +138,9 @@ func ExampleServer_Transport() {
 func ExampleEndpoints() {
 	weather := interoptest.NewServer("weather", forecast())
 	defer weather.Close()
-	mounted := interop.Mount(context.Background(), []interop.Server{
+	mounted := interop.Mount(context.Background(), []config.Server{
 		weather.Config(),
-		{ID: "absent", Transport: interop.Stdio{Command: "no-such-program"}},
+		{ID: "absent", Transport: config.Stdio{Command: "no-such-program"}},
 	}, &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: interoptest.Endpoints(weather), Restart: interop.Restart{Off: true}}})
 	defer mounted.Close()
 	for _, s := range mounted.Fleet.Status() {

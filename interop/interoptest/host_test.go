@@ -8,6 +8,7 @@ import (
 
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/interoptest"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -36,7 +37,7 @@ func ExamplePipe() {
 	shelf.Add(forecast())
 	host := host.New(shelf, &host.Options{Instructions: "Ask before you sail."})
 	defer host.Close()
-	client := interop.NewEndpoint(interop.Server{ID: "mine"}, &interop.EndpointOptions{Transport: interoptest.Pipe(host)})
+	client := interop.NewEndpoint(config.Server{ID: "mine"}, &interop.EndpointOptions{Transport: interoptest.Pipe(host)})
 	defer client.Close()
 	if err := client.Open(context.Background()); err != nil {
 		fmt.Println(err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -65,15 +66,15 @@ func (s *Server) options(opts *interop.EndpointOptions) *interop.EndpointOptions
 
 // Config returns the server's configuration for a fleet. It has no transport, so it
 // needs [Endpoints].
-func (s *Server) Config() interop.Server { return interop.Server{ID: s.id} }
+func (s *Server) Config() config.Server { return config.Server{ID: s.id} }
 
 // Endpoints returns a function for MountOptions.Endpoint and FleetOptions.Endpoint. It
 // returns the connections of servers in memory by their ids. For other servers it
 // returns nil, so they use their own transport.
-func Endpoints(servers ...*Server) func(interop.Server) *interop.EndpointOptions {
-	return func(config interop.Server) *interop.EndpointOptions {
+func Endpoints(servers ...*Server) func(config.Server) *interop.EndpointOptions {
+	return func(of config.Server) *interop.EndpointOptions {
 		for _, s := range servers {
-			if s.id == config.ID {
+			if s.id == of.ID {
 				return s.options(nil)
 			}
 		}
@@ -84,7 +85,7 @@ func Endpoints(servers ...*Server) func(interop.Server) *interop.EndpointOptions
 // Mount mounts servers in memory, as [interop.Mount] does with others. The caller must
 // close the result.
 func Mount(ctx context.Context, servers ...*Server) *interop.Mounted {
-	configs := make([]interop.Server, len(servers))
+	configs := make([]config.Server, len(servers))
 	for i, s := range servers {
 		configs[i] = s.Config()
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/interoptest"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -110,7 +111,7 @@ func TestOtherServersKeepTheirTransport(t *testing.T) {
 	t.Cleanup(b.Close)
 	b.Era = interop.Legacy
 	options := interoptest.Endpoints(a, b)
-	if got := options(interop.Server{ID: "c"}); got != nil {
+	if got := options(config.Server{ID: "c"}); got != nil {
 		t.Errorf("%+v", got)
 	}
 	first, second := options(a.Config()), options(a.Config())

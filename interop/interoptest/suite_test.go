@@ -6,6 +6,7 @@ import (
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/interoptest"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -80,8 +81,8 @@ func overStdio(era interop.Era) opener {
 			t.Fatal(err)
 		}
 		opts.Era = era
-		return interop.NewEndpoint(interop.Server{ID: "stdio", Transport: interop.Stdio{
-			Command: self, Env: []interop.Pair{{Name: serveVariable, Value: interop.NewSecret("1")}, {Name: "GORACE", Value: interop.NewSecret("atexit_sleep_ms=0")}},
+		return interop.NewEndpoint(config.Server{ID: "stdio", Transport: config.Stdio{
+			Command: self, Env: []config.Pair{{Name: serveVariable, Value: config.NewSecret("1")}, {Name: "GORACE", Value: config.NewSecret("atexit_sleep_ms=0")}},
 		}}, opts)
 	}
 }
@@ -90,7 +91,7 @@ func overHTTP(era interop.Era) opener {
 	return func(t *testing.T, opts *interop.EndpointOptions) *interop.Endpoint {
 		opts.Era = era
 		url := serveHTTP(t, interoptest.Tools())
-		return interop.NewEndpoint(interop.Server{ID: "http", Transport: interop.HTTP{URL: url}}, opts)
+		return interop.NewEndpoint(config.Server{ID: "http", Transport: config.HTTP{URL: url}}, opts)
 	}
 }
 
@@ -106,18 +107,18 @@ func suiteFlags(t *testing.T, flags ...string) []string {
 func fixtureStdio(flags ...string) opener {
 	return func(t *testing.T, opts *interop.EndpointOptions) *interop.Endpoint {
 		f := fixture.New(t, suiteFlags(t, flags...)...)
-		return interop.NewEndpoint(interop.Server{ID: "fixture", Transport: interop.Stdio{Command: f.Path, Args: f.Args}}, opts)
+		return interop.NewEndpoint(config.Server{ID: "fixture", Transport: config.Stdio{Command: f.Path, Args: f.Args}}, opts)
 	}
 }
 
 func fixtureHTTP(flags ...string) opener {
 	return func(t *testing.T, opts *interop.EndpointOptions) *interop.Endpoint {
 		f := fixture.New(t, suiteFlags(t, flags...)...)
-		return interop.NewEndpoint(interop.Server{ID: "fixture", Transport: interop.HTTP{URL: f.HTTP()}}, opts)
+		return interop.NewEndpoint(config.Server{ID: "fixture", Transport: config.HTTP{URL: f.HTTP()}}, opts)
 	}
 }
 
 func fixtureSSE(t *testing.T, opts *interop.EndpointOptions) *interop.Endpoint {
 	f := fixture.New(t, suiteFlags(t, "-sse")...)
-	return interop.NewEndpoint(interop.Server{ID: "fixture", Transport: interop.SSE{URL: f.HTTP()}}, opts)
+	return interop.NewEndpoint(config.Server{ID: "fixture", Transport: config.SSE{URL: f.HTTP()}}, opts)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/operation"
 )
 
@@ -40,8 +41,8 @@ type FromMCP struct {
 	// TrustAnnotations makes a tool with a read-only hint a Query. If it is false, every tool is a Mutation, because a
 	// hint is not permission.
 	TrustAnnotations bool
-	// Timeouts limit each remote step. Zero values mean the defaults of [interop.Timeouts].
-	Timeouts interop.Timeouts
+	// Timeouts limit each remote step. Zero values mean the defaults of [config.Timeouts].
+	Timeouts config.Timeouts
 	// Sessions limits the open sessions for tokens of calls, on a server with sessions. A call above the limit waits.
 	// If it is 0, the limit is 32.
 	Sessions int
@@ -143,7 +144,7 @@ func (f *FromMCP) logger() *slog.Logger { return cmp.Or(f.Logger, slog.New(slog.
 
 // String returns the namespace and the URL without parts that may be secret.
 func (f *FromMCP) String() string {
-	return f.Namespace + " (" + interop.HTTP{URL: f.Endpoint}.String() + ")"
+	return f.Namespace + " (" + config.HTTP{URL: f.Endpoint}.String() + ")"
 }
 
 // Format implements fmt.Formatter: every verb prints [FromMCP.String].

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/operation"
 	"github.com/indusagi/indus/operation/bridge"
 )
@@ -79,7 +79,7 @@ func TestAServerThatIsGoneIsUnavailable(t *testing.T) {
 			t.Parallel()
 			f := fixture.New(t, "-era", era)
 			a := them(f.HTTP())
-			a.Timeouts = interop.Timeouts{Connect: 3 * time.Second} // calls wait this long without success
+			a.Timeouts = config.Timeouts{Connect: 3 * time.Second} // calls wait this long without success
 			r := imported(t, a)
 			if e := ask(t.Context(), r, "die", `{}`, nil); code(e) != bridge.Unavailable || e.Err.Retryable {
 				t.Errorf("it died in mid-call: %v", e.Err)

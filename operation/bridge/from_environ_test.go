@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/operation"
 )
 
@@ -98,7 +99,7 @@ func environChild(t *testing.T) {
 	}
 	r.Close()
 	os.Getenv(environEnd)
-	e := interop.NewEndpoint(interop.Server{ID: "x", Transport: interop.HTTP{URL: url}}, nil)
+	e := interop.NewEndpoint(config.Server{ID: "x", Transport: config.HTTP{URL: url}}, nil)
 	defer e.Close()
 	if err := e.Open(t.Context()); err == nil {
 		t.Error("the control reached the server, and no proxy")

@@ -19,6 +19,7 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/operation"
 	"github.com/indusagi/indus/operation/bridge"
 )
@@ -234,7 +235,7 @@ func TestHTTPAndSSEIsNoFallback(t *testing.T) {
 	if gets.Load() != 0 {
 		t.Errorf("%d GETs went out", gets.Load())
 	}
-	e := interop.NewEndpoint(interop.Server{ID: "x", Transport: interop.HTTP{URL: back}}, nil)
+	e := interop.NewEndpoint(config.Server{ID: "x", Transport: config.HTTP{URL: back}}, nil)
 	defer e.Close()
 	if err := e.Open(t.Context()); err != nil { // otherwise this test proves nothing
 		t.Errorf("the bridge itself does not fall back: %v", err)

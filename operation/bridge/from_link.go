@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/operation"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -27,8 +28,8 @@ type link struct {
 // newLink returns a link that the caller holds.
 func newLink(f *FromMCP) *link {
 	l := &link{namespace: f.Namespace, token: f.Token, pool: newPool(f.TLS), holders: 1}
-	server := interop.Server{
-		ID: f.Namespace, Transport: interop.HTTP{URL: f.Endpoint}, Timeouts: f.Timeouts, Secrets: []interop.Secret{f.Token},
+	server := config.Server{
+		ID: f.Namespace, Transport: config.HTTP{URL: f.Endpoint}, Timeouts: f.Timeouts, Secrets: []config.Secret{f.Token},
 	}
 	log := f.logger()
 	options := func(token operation.Secret) *interop.EndpointOptions {
@@ -36,7 +37,7 @@ func newLink(f *FromMCP) *link {
 			Logger: log}
 	}
 	l.fleet = interop.NewFleet(&interop.FleetOptions{
-		Endpoint: func(interop.Server) *interop.EndpointOptions { return options(f.Token) },
+		Endpoint: func(config.Server) *interop.EndpointOptions { return options(f.Token) },
 		Logger:   log,
 	})
 	l.sessions = newSessions(f.Sessions, f.Idle, func(token operation.Secret) *interop.Endpoint {
@@ -46,7 +47,7 @@ func newLink(f *FromMCP) *link {
 		dedicated.Secrets = append(dedicated.Secrets[:1:1], token)
 		return interop.NewEndpoint(dedicated, o)
 	})
-	l.fleet.Apply([]interop.Server{server})
+	l.fleet.Apply([]config.Server{server})
 	return l
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/interoptest"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/indusagi/indus/toolbox/catalog"
@@ -139,9 +140,9 @@ func snapshotOf(tools ...toolbox.Descriptor) func(toolbox.Principal) *toolbox.Sn
 // written.
 func TestADeniedToolIsNotReached(t *testing.T) {
 	server := interoptest.Publish("s", interoptest.Tools())
-	config := server.Config()
-	config.Tools = interop.ToolRules{Deny: []string{"stall*"}, Rename: map[string]string{"echo": "say"}}
-	m := interop.Mount(t.Context(), []interop.Server{config},
+	row := server.Config()
+	row.Tools = config.ToolRules{Deny: []string{"stall*"}, Rename: map[string]string{"echo": "say"}}
+	m := interop.Mount(t.Context(), []config.Server{row},
 		&interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: interoptest.Endpoints(server)}})
 	t.Cleanup(func() { m.Close(); server.Close() })
 	four := catalog.Over(m.Box, nil)

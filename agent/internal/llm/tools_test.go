@@ -10,6 +10,7 @@ import (
 	"github.com/indusagi/indus/internal/testkit/modelserver"
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -19,7 +20,7 @@ import (
 func TestRealToolsArriveAsTheyAreAccepted(t *testing.T) {
 	t.Parallel()
 	name, args := peers.Everything(t, "stdio")
-	mounted := interop.Mount(t.Context(), []interop.Server{{ID: "everything", Transport: interop.Stdio{Command: name, Args: args}}}, nil)
+	mounted := interop.Mount(t.Context(), []config.Server{{ID: "everything", Transport: config.Stdio{Command: name, Args: args}}}, nil)
 	t.Cleanup(mounted.Close)
 	s := modelserver.New(t)
 	s.Func(func(modelserver.Request) modelserver.Turn { return modelserver.Turn{Text: "ok"} })

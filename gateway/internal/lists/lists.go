@@ -21,6 +21,7 @@ import (
 	"github.com/indusagi/indus/internal/telemetry"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -442,7 +443,7 @@ func (s *Cache) pages(ctx context.Context, e *interop.Endpoint, row *methods.Row
 }
 
 // isPerPrincipal reports whether each principal has its own connection to a server.
-func isPerPrincipal(e *interop.Endpoint) bool { return e.Server().Pool.Per == interop.PerPrincipal }
+func isPerPrincipal(e *interop.Endpoint) bool { return e.Server().Pool.Per == config.PerPrincipal }
 
 // add appends a page.
 func (l *Listing) add(page []wire.Member, rows []json.RawMessage) {

@@ -15,6 +15,7 @@ import (
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -47,7 +48,7 @@ func BenchmarkConnect(b *testing.B) {
 			}
 		})
 		b.Run(fmt.Sprintf("mount/n=%d", n), func(b *testing.B) {
-			servers := make([]interop.Server, n)
+			servers := make([]config.Server, n)
 			for i := range servers {
 				servers[i] = stdio(fmt.Sprintf("s%d", i), bin)
 			}
@@ -171,8 +172,8 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-func stdio(id, bin string, args ...string) interop.Server {
-	return interop.Server{ID: id, Transport: interop.Stdio{Command: bin, Args: args}}
+func stdio(id, bin string, args ...string) config.Server {
+	return config.Server{ID: id, Transport: config.Stdio{Command: bin, Args: args}}
 }
 
 func open(b *testing.B, e *interop.Endpoint) {
@@ -183,7 +184,7 @@ func open(b *testing.B, e *interop.Endpoint) {
 	}
 }
 
-func mount(b *testing.B, servers ...interop.Server) *interop.Mounted {
+func mount(b *testing.B, servers ...config.Server) *interop.Mounted {
 	b.Helper()
 	m := interop.Mount(b.Context(), servers, nil)
 	b.Cleanup(m.Close)

@@ -13,6 +13,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // largeServer is an HTTP server of 2025-11-25. Its only tool returns 256 KiB of text in an event stream, and takes
@@ -56,7 +57,7 @@ func BenchmarkLargeResult(b *testing.B) {
 	}
 	proxy := httptest.NewServer(httputil.NewSingleHostReverseProxy(to))
 	b.Cleanup(proxy.Close)
-	before := []interop.Server{{ID: "s", Transport: interop.HTTP{URL: server.URL}, Era: interop.Legacy}}
+	before := []config.Server{{ID: "s", Transport: config.HTTP{URL: server.URL}, Era: interop.Legacy}}
 	g := gateway.New(b.Context(), before, nil)
 	b.Cleanup(g.Close)
 	front := httptest.NewServer(g.Handler())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // TestMain runs the tests, or runs the server of [asker] on stdio.
@@ -79,8 +80,8 @@ func asker() *mcp.Server {
 	return s
 }
 
-func askerOnStdio() interop.Stdio {
-	return interop.Stdio{Command: os.Args[0], Env: []interop.Pair{{Name: "INDUS_ASKER", Value: interop.NewSecret("1")}}}
+func askerOnStdio() config.Stdio {
+	return config.Stdio{Command: os.Args[0], Env: []config.Pair{{Name: "INDUS_ASKER", Value: config.NewSecret("1")}}}
 }
 
 // throughAsker returns the URL of a gateway before an asker, over stdio or HTTP.
@@ -93,5 +94,5 @@ func throughAsker(t *testing.T, stdio bool, through front) string {
 	site := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
 		&mcp.StreamableHTTPOptions{Stateless: true}))
 	t.Cleanup(site.Close)
-	return through(t, interop.Modern, interop.HTTP{URL: site.URL})
+	return through(t, interop.Modern, config.HTTP{URL: site.URL})
 }

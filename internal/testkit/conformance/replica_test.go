@@ -11,6 +11,7 @@ import (
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/testkit/replicas"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -19,13 +20,13 @@ var haproxy = flag.Bool("haproxy", false, "use HAProxy with deploy/haproxy.cfg a
 // throughReplicas returns a front of several gateways behind a balancer that sends each request to another one. Each has
 // a process of its own of a server on stdio.
 func throughReplicas(n int) front {
-	return func(t *testing.T, era interop.Era, via interop.TransportConfig) string {
+	return func(t *testing.T, era interop.Era, via config.TransportConfig) string {
 		t.Helper()
-		server := interop.Server{ID: "everything", Transport: via, Era: era}
+		server := config.Server{ID: "everything", Transport: via, Era: era}
 		site := replicas.Start(t, n, sealed.Random(), func(_ string, o *gateway.Options) *gateway.Gateway {
 			o.Transparent = server.ID
 			o.Ledger = &ledger.Options{Mount: &interop.MountOptions{Wait: -1, FleetOptions: interop.FleetOptions{Lanes: 16}}}
-			return gateway.New(context.Background(), []interop.Server{server}, o)
+			return gateway.New(context.Background(), []config.Server{server}, o)
 		})
 		for _, m := range site.Members {
 			attached := m.Gateway().Attached()

@@ -10,6 +10,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -25,7 +26,7 @@ type run struct {
 }
 
 // front returns the URL of a transparent gateway before one server.
-type front func(t *testing.T, era interop.Era, via interop.TransportConfig) string
+type front func(t *testing.T, era interop.Era, via config.TransportConfig) string
 
 // runs returns the runs of one revision against go-sdk's conformance server: the server itself, in the era of the
 // revision, and the gateway before it, over both transports in both eras.
@@ -36,11 +37,11 @@ func runs(revision string, through front) []run {
 	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
 		for _, stdio := range []bool{true, false} {
 			r := run{name: "HTTP, " + string(era), revision: revision, url: func(t *testing.T) string {
-				return through(t, era, interop.HTTP{URL: peers.SDKEverythingHTTP(t, era == interop.Modern)})
+				return through(t, era, config.HTTP{URL: peers.SDKEverythingHTTP(t, era == interop.Modern)})
 			}}
 			if stdio {
 				r.name, r.url = "stdio, "+string(era), func(t *testing.T) string {
-					return through(t, era, interop.Stdio{Command: peers.SDKEverythingServer(t)})
+					return through(t, era, config.Stdio{Command: peers.SDKEverythingServer(t)})
 				}
 			}
 			if revision == legacyRevision && era == interop.Modern {
@@ -56,12 +57,12 @@ func runs(revision string, through front) []run {
 func referenceRuns() []run {
 	overStdio := func(t *testing.T) string {
 		command, args := peers.Everything(t, "stdio")
-		return through(t, interop.Legacy, interop.Stdio{Command: command, Args: args})
+		return through(t, interop.Legacy, config.Stdio{Command: command, Args: args})
 	}
 	return []run{
 		{name: "direct, " + legacyRevision, revision: legacyRevision, url: func(t *testing.T) string { return peers.EverythingHTTP(t) }},
 		{name: "HTTP, " + legacyRevision, revision: legacyRevision, url: func(t *testing.T) string {
-			return through(t, interop.Legacy, interop.HTTP{URL: peers.EverythingHTTP(t)})
+			return through(t, interop.Legacy, config.HTTP{URL: peers.EverythingHTTP(t)})
 		}},
 		{name: "stdio, " + legacyRevision, revision: legacyRevision, url: overStdio},
 		{name: "stdio, " + modernRevision, revision: modernRevision, url: overStdio},
@@ -70,10 +71,10 @@ func referenceRuns() []run {
 
 // through returns the URL of a transparent gateway before one server. If era is "", the gateway must find a modern
 // server.
-func through(t *testing.T, era interop.Era, via interop.TransportConfig) string {
+func through(t *testing.T, era interop.Era, via config.TransportConfig) string {
 	t.Helper()
-	server := interop.Server{ID: "everything", Transport: via, Era: era}
-	g := gateway.New(t.Context(), []interop.Server{server},
+	server := config.Server{ID: "everything", Transport: via, Era: era}
+	g := gateway.New(t.Context(), []config.Server{server},
 		&gateway.Options{Transparent: server.ID, Ledger: &ledger.Options{
 			// The suite abandons questions. Each keeps its connection to a legacy server until it expires.
 			Mount: &interop.MountOptions{Wait: -1, FleetOptions: interop.FleetOptions{Lanes: 16}},
@@ -158,7 +159,7 @@ func passes(revision string, want int) func(*testing.T, []scenario) {
 // stream.
 func TestServerOfBothEras(t *testing.T) {
 	t.Parallel()
-	of := suite(t, through(t, "", interop.Stdio{Command: peers.Node(t), Args: []string{peers.File(t, "both.mjs")}}),
+	of := suite(t, through(t, "", config.Stdio{Command: peers.Node(t), Args: []string{peers.File(t, "both.mjs")}}),
 		legacyRevision)
 	for _, s := range of {
 		if s.scored && !s.whole() {

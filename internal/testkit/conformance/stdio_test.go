@@ -20,6 +20,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // overHTTP lists the scored scenarios that concern HTTP alone.
@@ -95,7 +96,7 @@ func scoredOf(t *testing.T, revision string) (names []string) {
 // server refuses go to an asker.
 func converse(t *testing.T, client, server interop.Era, script string) string {
 	t.Helper()
-	p := newPipe(t, client, server, interop.Stdio{Command: peers.SDKEverythingServer(t)})
+	p := newPipe(t, client, server, config.Stdio{Command: peers.SDKEverythingServer(t)})
 	at := p
 	for line := range strings.Lines(script) {
 		line = strings.TrimSpace(line)
@@ -130,10 +131,10 @@ type pipe struct {
 	changes map[string]json.RawMessage
 }
 
-func newPipe(t *testing.T, client, server interop.Era, via interop.TransportConfig) *pipe {
+func newPipe(t *testing.T, client, server interop.Era, via config.TransportConfig) *pipe {
 	t.Helper()
-	s := interop.Server{ID: "everything", Transport: via, Era: server}
-	g := gateway.New(t.Context(), []interop.Server{s}, &gateway.Options{Transparent: s.ID})
+	s := config.Server{ID: "everything", Transport: via, Era: server}
+	g := gateway.New(t.Context(), []config.Server{s}, &gateway.Options{Transparent: s.ID})
 	fromClient, w := io.Pipe()
 	r, toClient := io.Pipe()
 	ended := make(chan error, 1)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -33,7 +34,7 @@ func (r *rig) behind(t *testing.T, kind string, era interop.Era) *rig {
 		in, out := r.connect()
 		opts.Transport = &mcp.IOTransport{Reader: out, Writer: in}
 	}
-	next.publish(next.mount("two", interop.HTTP{URL: r.url}, opts))
+	next.publish(next.mount("two", config.HTTP{URL: r.url}, opts))
 	return next
 }
 

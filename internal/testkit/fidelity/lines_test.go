@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // prettyRow and prettyError are written over several lines with different line ends.
@@ -60,7 +61,7 @@ func prettyServer(w http.ResponseWriter, r *http.Request) {
 func TestLineBreaksAreWhitespace(t *testing.T) {
 	r := &rig{T: t}
 	up := newSite(t, http.HandlerFunc(prettyServer))
-	r.publish(r.mount("fx", interop.HTTP{URL: up}, interop.EndpointOptions{Era: interop.Modern}))
+	r.publish(r.mount("fx", config.HTTP{URL: up}, interop.EndpointOptions{Era: interop.Modern}))
 	r.each(t, func(t *testing.T, c *client) {
 		for _, tool := range []string{"fx__json", "fx__events"} {
 			if d := diff(canon([]byte(kitchenSink)), canon(c.call(tool, plain).result)); d != "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -65,21 +66,21 @@ func newRig(t *testing.T, up upstream) *rig {
 	return r
 }
 
-func (up upstream) config(f *fixture.Server) interop.TransportConfig {
+func (up upstream) config(f *fixture.Server) config.TransportConfig {
 	switch {
 	case up.sse:
-		return interop.SSE{URL: f.HTTP()}
+		return config.SSE{URL: f.HTTP()}
 	case up.http:
-		return interop.HTTP{URL: f.HTTP()}
+		return config.HTTP{URL: f.HTTP()}
 	}
-	return interop.Stdio{Command: f.Path, Args: f.Args}
+	return config.Stdio{Command: f.Path, Args: f.Args}
 }
 
 // mount mounts one server. Its era has to be the era of the options.
-func (r *rig) mount(id string, via interop.TransportConfig, opts interop.EndpointOptions) toolbox.Source {
+func (r *rig) mount(id string, via config.TransportConfig, opts interop.EndpointOptions) toolbox.Source {
 	r.Helper()
-	m := interop.Mount(r.Context(), []interop.Server{{ID: id, Transport: via}}, &interop.MountOptions{
-		FleetOptions: interop.FleetOptions{Endpoint: func(interop.Server) *interop.EndpointOptions { return &opts }},
+	m := interop.Mount(r.Context(), []config.Server{{ID: id, Transport: via}}, &interop.MountOptions{
+		FleetOptions: interop.FleetOptions{Endpoint: func(config.Server) *interop.EndpointOptions { return &opts }},
 	})
 	r.Cleanup(m.Close)
 	if s := m.Fleet.Status()[0]; s.Phase != interop.Ready || s.Era != opts.Era || s.Fault != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -49,14 +50,14 @@ func TestPlayer(t *testing.T) {
 
 // transparent returns the client's end of a connection to a gateway before a player.
 func transparent(t *testing.T, c *conversation, p *player) (io.Writer, io.Reader) {
-	server := interop.Server{ID: "server", Transport: interop.Stdio{Command: "none"}, Era: interop.Legacy}
+	server := config.Server{ID: "server", Transport: config.Stdio{Command: "none"}, Era: interop.Legacy}
 	if c.modern {
 		server.Era = interop.Modern
 	}
-	g := gateway.New(t.Context(), []interop.Server{server}, &gateway.Options{
+	g := gateway.New(t.Context(), []config.Server{server}, &gateway.Options{
 		Transparent: server.ID,
 		Ledger: &ledger.Options{Mount: &interop.MountOptions{Wait: -1, FleetOptions: interop.FleetOptions{
-			Endpoint: func(interop.Server) *interop.EndpointOptions { return &interop.EndpointOptions{Transport: p} },
+			Endpoint: func(config.Server) *interop.EndpointOptions { return &interop.EndpointOptions{Transport: p} },
 		}}},
 	})
 	t.Cleanup(g.Close)

@@ -10,6 +10,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // BesideKind is a kind of entry that servers list beside tools: prompts, resources or resource templates.
@@ -46,7 +47,7 @@ type PromptArgument struct {
 }
 
 // Qualified returns the name of a prompt that is unique across servers.
-func (b Beside) Qualified() string { return interop.QualifiedName(b.Server, b.Name) }
+func (b Beside) Qualified() string { return config.QualifiedName(b.Server, b.Name) }
 
 // ArgumentNames returns the names of the arguments of a prompt, with "?" behind optional ones.
 func (b Beside) ArgumentNames() (names []string) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
 )
@@ -28,7 +28,7 @@ func (f *ConfigFlags) CompleteServers(most int) cobra.CompletionFunc {
 }
 
 // dryServers returns the servers that may start. It runs no command and sends no request.
-func (f *ConfigFlags) dryServers(ctx context.Context) []interop.Server {
+func (f *ConfigFlags) dryServers(ctx context.Context) []config.Server {
 	c, err := f.ReadDry(ctx)
 	if err != nil {
 		return nil
@@ -142,9 +142,9 @@ func UnexpectedNotes(n mcpconfig.Note) bool {
 }
 
 // NotesAbout returns a filter for notes on whole files, and for notes on active rows for which concerns returns true.
-func NotesAbout(concerns func(interop.Server) bool) func(mcpconfig.Note) bool {
+func NotesAbout(concerns func(config.Server) bool) func(mcpconfig.Note) bool {
 	return func(n mcpconfig.Note) bool {
-		return n.Row == 0 || n.State == "" && concerns(interop.Server{ID: n.Server})
+		return n.Row == 0 || n.State == "" && concerns(config.Server{ID: n.Server})
 	}
 }
 
@@ -174,7 +174,7 @@ func JoinHint(reason, hint string) string {
 }
 
 // IdleRow returns the first row that may not start, is not shadowed, and for which wanted returns true.
-func IdleRow(c *mcpconfig.Config, wanted func(interop.Server) bool) (mcpconfig.Row, bool) {
+func IdleRow(c *mcpconfig.Config, wanted func(config.Server) bool) (mcpconfig.Row, bool) {
 	i := slices.IndexFunc(c.Rows, func(r mcpconfig.Row) bool {
 		return r.State != mcpconfig.Active && r.State != mcpconfig.Shadowed && wanted(r.Server)
 	})
@@ -185,25 +185,25 @@ func IdleRow(c *mcpconfig.Config, wanted func(interop.Server) bool) (mcpconfig.R
 }
 
 // matcher reports whether a word on the command line selects a server.
-type matcher func(o interop.Server, word string) bool
+type matcher func(o config.Server, word string) bool
 
 // IsServer matches words that are ids of servers.
-func IsServer(o interop.Server, word string) bool { return o.ID == word }
+func IsServer(o config.Server, word string) bool { return o.ID == word }
 
 // OwnsTool matches words that are the id of a server or the name of a tool.
-func OwnsTool(o interop.Server, word string) bool { return o.ID == word || o.MayOwn(word) }
+func OwnsTool(o config.Server, word string) bool { return o.ID == word || o.MayOwn(word) }
 
 // Choose loads the configuration and returns the servers that words select. Without words, it returns all servers that
 // may start. If a word is the id of a server, it selects only that server.
 func (f *ConfigFlags) Choose(
 	ctx context.Context, words []string, is matcher, s show.Streams,
-) ([]interop.Server, error) {
+) ([]config.Server, error) {
 	cares := UnexpectedNotes
 	if len(words) > 0 {
-		concerns := func(o interop.Server) bool {
+		concerns := func(o config.Server) bool {
 			return slices.ContainsFunc(words, func(w string) bool { return is(o, w) })
 		}
-		cares, f.Only = NotesAbout(concerns), func(id string) bool { return concerns(interop.Server{ID: id}) }
+		cares, f.Only = NotesAbout(concerns), func(id string) bool { return concerns(config.Server{ID: id}) }
 	}
 	c, err := f.Load(ctx, s, cares)
 	if err != nil {
@@ -216,21 +216,21 @@ func (f *ConfigFlags) Choose(
 	}
 	var chosen []string
 	for _, w := range words {
-		matches := func(o interop.Server) bool { return is(o, w) }
+		matches := func(o config.Server) bool { return is(o, w) }
 		if slices.Contains(IDs(all), w) {
-			matches = func(o interop.Server) bool { return IsServer(o, w) }
+			matches = func(o config.Server) bool { return IsServer(o, w) }
 		}
-		found := show.Where(all, func(o interop.Server) bool { return matches(o) })
+		found := show.Where(all, func(o config.Server) bool { return matches(o) })
 		if len(found) == 0 {
 			return nil, NoServer(c, w, matches)
 		}
 		chosen = append(chosen, IDs(found)...)
 	}
-	return slices.DeleteFunc(all, func(o interop.Server) bool { return !slices.Contains(chosen, o.ID) }), nil
+	return slices.DeleteFunc(all, func(o config.Server) bool { return !slices.Contains(chosen, o.ID) }), nil
 }
 
 // NoServer returns the error for a word that selects no server that may start.
-func NoServer(c *mcpconfig.Config, id string, wanted func(interop.Server) bool) error {
+func NoServer(c *mcpconfig.Config, id string, wanted func(config.Server) bool) error {
 	if row, ok := IdleRow(c, wanted); ok {
 		return NotStarted(row)
 	}
@@ -258,6 +258,6 @@ func ClientNames() []string {
 }
 
 // IDs returns the ids of servers.
-func IDs(servers []interop.Server) []string {
-	return show.Names(servers, func(o interop.Server) string { return o.ID })
+func IDs(servers []config.Server) []string {
+	return show.Names(servers, func(o config.Server) string { return o.ID })
 }

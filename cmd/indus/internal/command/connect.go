@@ -11,6 +11,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
@@ -44,7 +45,7 @@ func (f *ServerFlags) Add(cmd *cobra.Command) {
 
 // Connect is [LedgerFlags.Connect], and reports that it does not use the cluster of the configuration.
 func (f *ServerFlags) Connect(
-	ctx context.Context, servers []interop.Server, p *schema.Profile, s show.Streams,
+	ctx context.Context, servers []config.Server, p *schema.Profile, s show.Streams,
 ) (*Connection, error) {
 	f.Named = f.ReportLocal(s)
 	return f.LedgerFlags.Connect(ctx, servers, p, s)
@@ -53,7 +54,7 @@ func (f *ServerFlags) Connect(
 // Connect mounts servers once, without restarts, and waits until each is ready or faulted. On a terminal it draws their
 // progress. If the configuration holds back changed tools, Connect compares them with the ledger of indus serve.
 func (f *LedgerFlags) Connect(
-	ctx context.Context, servers []interop.Server, p *schema.Profile, s show.Streams,
+	ctx context.Context, servers []config.Server, p *schema.Profile, s show.Streams,
 ) (*Connection, error) {
 	tokens := signin.Open(s)
 	o := &interop.MountOptions{
@@ -108,7 +109,7 @@ func (f *LedgerFlags) See(ctx context.Context, fleet *interop.Fleet, s show.Stre
 }
 
 // GuardOf returns the first setting that holds back changed tools, or "". Such a setting needs a ledger.
-func GuardOf(servers []interop.Server) string {
+func GuardOf(servers []config.Server) string {
 	for _, o := range servers {
 		if o.Changes.Guards() {
 			return fmt.Sprintf("\"changes\": \"%s\" of %s", o.Changes, o.ID)
@@ -246,7 +247,7 @@ func (r *Recalled) Find(name string) (toolbox.Descriptor, bool) {
 }
 
 // Recall returns the tools and the status of servers from the ledger. If there is no ledger, the result is empty.
-func (f *LedgerFlags) Recall(ctx context.Context, servers []interop.Server) (*Recalled, error) {
+func (f *LedgerFlags) Recall(ctx context.Context, servers []config.Server) (*Recalled, error) {
 	ctx, cancel := context.WithTimeout(ctx, recallLimit)
 	defer cancel()
 	r := &Recalled{Heard: map[string]time.Time{}}
@@ -270,11 +271,11 @@ func (f *LedgerFlags) Recall(ctx context.Context, servers []interop.Server) (*Re
 
 // MountKnown mounts servers without connecting them, with the tools of their last run.
 func MountKnown(
-	ctx context.Context, servers []interop.Server, known func(string) []toolbox.Wire, p *schema.Profile,
+	ctx context.Context, servers []config.Server, known func(string) []toolbox.Wire, p *schema.Profile,
 ) *interop.Mounted {
-	unconnected := make([]interop.Server, len(servers))
+	unconnected := make([]config.Server, len(servers))
 	for i, o := range servers {
-		unconnected[i] = interop.Server{ID: o.ID, Tools: o.Tools, Profile: o.Profile}
+		unconnected[i] = config.Server{ID: o.ID, Tools: o.Tools, Profile: o.Profile}
 	}
 	return interop.Mount(ctx, unconnected, &interop.MountOptions{
 		FleetOptions: interop.FleetOptions{

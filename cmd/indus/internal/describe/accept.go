@@ -9,7 +9,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -107,9 +107,9 @@ func SelectTools(all []ChangedTool, words []string) ([]ChangedTool, error) {
 
 func (o ChangedTool) matches(word string) bool {
 	if name, version, ok := strings.Cut(word, "@"); ok && len(version) >= versionChars {
-		return (name == o.Name || name == interop.QualifiedName(o.Server, o.Tool)) && strings.HasPrefix(o.Sum, version)
+		return (name == o.Name || name == config.QualifiedName(o.Server, o.Tool)) && strings.HasPrefix(o.Sum, version)
 	}
-	return word == o.Server || word == o.Name || word == interop.QualifiedName(o.Server, o.Tool)
+	return word == o.Server || word == o.Name || word == config.QualifiedName(o.Server, o.Tool)
 }
 
 func unknownTool(all []ChangedTool, word string) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/indusagi/indus/internal/proc"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // advice returns advice for a server that is not connected: from observations here, or else [interop.Fault.Advice].
@@ -122,13 +123,13 @@ func (x *examination) servedURL() string {
 
 // lookup is the command of a server, found in the same way as at its start.
 type lookup struct {
-	interop.Stdio
+	config.Stdio
 	proc.Command
 	path string
 	err  error
 }
 
-func lookupCommand(t interop.Stdio) *lookup {
+func lookupCommand(t config.Stdio) *lookup {
 	l := &lookup{Stdio: t}
 	l.Command = proc.Command{Path: t.Command, Args: t.Args, Dir: t.Dir, Env: t.Environ()}
 	l.path, l.err = l.Find()
@@ -246,7 +247,7 @@ func (l *lookup) missingInContainer() (missing []string) {
 }
 
 // fetcher returns the program by which a command fetches the server, or "".
-func fetcher(t interop.Stdio) string {
+func fetcher(t config.Stdio) string {
 	name := strings.TrimSuffix(filepath.Base(t.Command), ".cmd")
 	if slices.Contains([]string{"npx", "uvx", "bunx", "pipx", "docker", "podman", "npm"}, name) {
 		return name
@@ -255,7 +256,7 @@ func fetcher(t interop.Stdio) string {
 }
 
 // prefetch returns advice for a start that is slow because it fetches the server.
-func prefetch(t interop.Stdio) string {
+func prefetch(t config.Stdio) string {
 	switch name := fetcher(t); name {
 	case "":
 		return ""

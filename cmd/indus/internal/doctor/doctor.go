@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
@@ -117,7 +118,7 @@ func (f *doctorFlags) run(ctx context.Context, only []string, s show.Streams) er
 func rowsNamed(c *mcpconfig.Config, only []string) ([]mcpconfig.Row, error) {
 	for _, id := range only {
 		if !slices.ContainsFunc(c.Rows, func(r mcpconfig.Row) bool { return r.Server.ID == id }) {
-			return nil, command.NoServer(c, id, func(o interop.Server) bool { return o.ID == id })
+			return nil, command.NoServer(c, id, func(o config.Server) bool { return o.ID == id })
 		}
 	}
 	return show.Where(c.Rows, func(r mcpconfig.Row) bool {
@@ -143,7 +144,7 @@ type doctor struct {
 func (d *doctor) open() {
 	d.tokens = signin.Open(d.Streams)
 	d.probes = map[string]*probe{}
-	var servers []interop.Server
+	var servers []config.Server
 	for _, r := range d.rows {
 		if r.State == mcpconfig.Active && !r.Server.Single {
 			d.probes[r.Server.ID] = &probe{row: r, settled: make(chan struct{}), tokens: d.tokens}
@@ -155,7 +156,7 @@ func (d *doctor) open() {
 	d.mounted = interop.Mount(context.Background(), servers, &interop.MountOptions{
 		FleetOptions: interop.FleetOptions{
 			Restart:  interop.Restart{Off: true},
-			Endpoint: func(server interop.Server) *interop.EndpointOptions { return d.probes[server.ID].options() },
+			Endpoint: func(server config.Server) *interop.EndpointOptions { return d.probes[server.ID].options() },
 			// No tool is called.
 			Admit: func(toolbox.Call) *toolbox.Result { return toolbox.ErrorResult("doctor calls no tools") },
 		},

@@ -15,6 +15,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -86,7 +87,7 @@ func (p *probe) options() *interop.EndpointOptions {
 			p.update(func(s *observations) { s.answers = append(s.answers, opening{method, took, err}) })
 		},
 	}
-	o.RoundTripper = func(s interop.Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper {
+	o.RoundTripper = func(s config.Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper {
 		return p.tokens.RoundTripper(s, who, recorder{p, base})
 	}
 	return o

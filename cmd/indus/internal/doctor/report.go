@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 )
 
@@ -23,15 +23,15 @@ type fullReport struct {
 
 // serverReport is the result for one server.
 type serverReport struct {
-	Server    string                `json:"server"`
-	State     mcpconfig.State       `json:"state"`
-	Transport interop.TransportKind `json:"transport,omitempty"`
-	Target    string                `json:"target,omitempty"`
-	File      string                `json:"file"`
-	Line      int                   `json:"line"`
-	OK        bool                  `json:"ok"`
-	Stderr    string                `json:"stderr,omitempty"`
-	Steps     []step                `json:"steps"`
+	Server    string               `json:"server"`
+	State     mcpconfig.State      `json:"state"`
+	Transport config.TransportKind `json:"transport,omitempty"`
+	Target    string               `json:"target,omitempty"`
+	File      string               `json:"file"`
+	Line      int                  `json:"line"`
+	OK        bool                 `json:"ok"`
+	Stderr    string               `json:"stderr,omitempty"`
+	Steps     []step               `json:"steps"`
 }
 
 // step is the result of one check.

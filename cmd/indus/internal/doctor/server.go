@@ -15,6 +15,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/schema"
 )
@@ -24,7 +25,7 @@ const (
 	slowStart      = 5 * time.Second
 	tightTenths    = 7 // of a timeout; if a start takes longer, the next one may fail
 
-	// Defaults of interop.Timeouts.
+	// Defaults of config.Timeouts.
 	defaultConnect = 30 * time.Second
 	defaultList    = 30 * time.Second
 	defaultCall    = 60 * time.Second
@@ -131,7 +132,7 @@ type examination struct {
 
 func newExamination(r mcpconfig.Row, o observations) *examination {
 	x := &examination{Row: r, observations: o}
-	if t, ok := r.Server.Transport.(interop.Stdio); ok {
+	if t, ok := r.Server.Transport.(config.Stdio); ok {
 		x.command = lookupCommand(t)
 	}
 	if o.stderr != nil {
@@ -229,8 +230,8 @@ func (x *examination) networkSteps() []step {
 func (x *examination) handshakeStep() step {
 	detail := fmt.Sprintf("%s, MCP %s", x.status.Era, x.status.Version)
 	discover, answered := x.answer("server/discover")
-	process := x.Kind == interop.KindStdio
-	if x.status.Era == interop.Legacy && x.Kind != interop.KindSSE && (answered || process) {
+	process := x.Kind == config.KindStdio
+	if x.status.Era == interop.Legacy && x.Kind != config.KindSSE && (answered || process) {
 		waited := 3 * time.Second // until initialize is sent too
 		if answered && !process {
 			waited = discover.took
@@ -280,7 +281,7 @@ func (x *examination) timeoutSteps() []step {
 	t := x.Server.Timeouts
 	connect := cmp.Or(t.Connect, defaultConnect)
 	tight := connect > 0 && x.status.Took > connect*tightTenths/10
-	if t == (interop.Timeouts{}) && !tight {
+	if t == (config.Timeouts{}) && !tight {
 		return nil
 	}
 	format := func(d, byDefault time.Duration) string {

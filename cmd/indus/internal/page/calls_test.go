@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -182,15 +183,15 @@ func TestServers(t *testing.T) {
 			})
 		return s
 	}
-	config := &mcpconfig.Config{}
+	read := &mcpconfig.Config{}
 	for _, id := range []string{"a", "b", "off"} {
-		row := mcpconfig.Row{Server: interop.Server{ID: id}, Target: evil, File: "f.json", Line: 1, State: mcpconfig.Active}
+		row := mcpconfig.Row{Server: config.Server{ID: id}, Target: evil, File: "f.json", Line: 1, State: mcpconfig.Active}
 		if id == "off" {
 			row.State, row.Reason = mcpconfig.Disabled, "it is switched off"
 		}
-		config.Rows = append(config.Rows, row)
+		read.Rows = append(read.Rows, row)
 	}
-	s := serving{servers: map[string]*mcp.Server{"a": server("one"), "b": server("two")}, config: config}.start(t)
+	s := serving{servers: map[string]*mcp.Server{"a": server("one"), "b": server("two")}, config: read}.start(t)
 	b := s.operator(t)
 	type list struct {
 		Servers []struct {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -80,7 +80,7 @@ func readChanges(v *visit) (*content, error) {
 	all, d.pagination = paginate(v, all, maxChangesShown)
 	for _, o := range all {
 		o.Compare()
-		d.Tools = append(d.Tools, changedRow{o, v.site.Gateway.Attached().Policy(o.Server) == interop.DenyChanges})
+		d.Tools = append(d.Tools, changedRow{o, v.site.Gateway.Attached().Policy(o.Server) == config.DenyChanges})
 	}
 	return &content{d, changesPage(v, d)}, nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/identity"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -34,7 +34,7 @@ type connectJSON struct {
 // connectConfig has two servers and a view.
 func connectConfig() *mcpconfig.Config {
 	row := func(id string, state mcpconfig.State) mcpconfig.Row {
-		return mcpconfig.Row{Server: interop.Server{ID: id}, State: state, File: "f.json", Line: 1}
+		return mcpconfig.Row{Server: config.Server{ID: id}, State: state, File: "f.json", Line: 1}
 	}
 	return &mcpconfig.Config{
 		Rows:  []mcpconfig.Row{row("git", mcpconfig.Active), row("off", mcpconfig.Disabled), row("@at", mcpconfig.Active)},

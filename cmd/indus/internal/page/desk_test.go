@@ -27,6 +27,7 @@ import (
 	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/policy"
@@ -57,10 +58,10 @@ func TestMain(m *testing.M) {
 type deskOptions struct {
 	policy     string                 // Cedar rules; "" means none
 	servers    map[string]*mcp.Server // in memory
-	configured []interop.Server       // further servers, which are connected as configured
+	configured []config.Server        // further servers, which are connected as configured
 	keys       bool                   // clients authenticate
 	issuers    []string               // that the metadata for clients name
-	changes    interop.ChangePolicy
+	changes    config.ChangePolicy
 	audit      bool
 	sealed     bool                // the page has no ledger
 	cluster    *clustertest.Memory // has the ledger; nil: a file has it
@@ -112,9 +113,9 @@ func newDesk(t *testing.T, o deskOptions) *desk {
 	if d.control.Approvals, err = approval.Open(filepath.Join(d.dir, "approvals.json"), nil); err != nil {
 		t.Fatal(err)
 	}
-	config := &mcpconfig.Config{}
+	read := &mcpconfig.Config{}
 	if o.config != nil {
-		config = o.config
+		read = o.config
 	}
 	if o.policy != "" {
 		path := d.file("policy.cedar", o.policy)
@@ -122,7 +123,7 @@ func newDesk(t *testing.T, o deskOptions) *desk {
 		if err != nil {
 			t.Fatal(err)
 		}
-		config.Policy = &mcpconfig.Policy{Path: path}
+		read.Policy = &mcpconfig.Policy{Path: path}
 		d.control.Policy = func() (*policy.Set, bool) { return engine.Current(), false }
 	}
 	if o.audit {
@@ -161,13 +162,13 @@ func newDesk(t *testing.T, o deskOptions) *desk {
 	}
 	servers := o.configured
 	for id := range o.servers {
-		servers = append(servers, interop.Server{ID: id})
+		servers = append(servers, config.Server{ID: id})
 	}
 	d.gateway = gateway.New(t.Context(), servers, opts)
 	t.Cleanup(d.gateway.Close)
 	t.Cleanup(d.web.Close)
 	po := page.Options{
-		Gateway: d.gateway, Control: &d.control, Config: func() *mcpconfig.Config { return config },
+		Gateway: d.gateway, Control: &d.control, Config: func() *mcpconfig.Config { return read },
 		Guard:  func() *identity.Guard { return guard },
 		Ledger: func(context.Context) ledger.Log { return d.log }, SignIns: d.tokens, Address: d.web.URL, Streams: s,
 	}
@@ -201,8 +202,8 @@ func (d *desk) file(name, text string) string {
 }
 
 // connector connects the servers in memory, and other servers as serve does.
-func (d *desk) connector(servers map[string]*mcp.Server) func(interop.Server) *interop.EndpointOptions {
-	return func(of interop.Server) *interop.EndpointOptions {
+func (d *desk) connector(servers map[string]*mcp.Server) func(config.Server) *interop.EndpointOptions {
+	return func(of config.Server) *interop.EndpointOptions {
 		if servers[of.ID] == nil {
 			return d.tokens.Endpoint(of)
 		}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -30,7 +30,7 @@ func TestActivityOfManyServersToolsAndCallers(t *testing.T) {
 		}
 		id := fmt.Sprintf("s%d", i)
 		o.servers[id] = s
-		o.config.Rows = append(o.config.Rows, mcpconfig.Row{Server: interop.Server{ID: id}, State: mcpconfig.Active})
+		o.config.Rows = append(o.config.Rows, mcpconfig.Row{Server: config.Server{ID: id}, State: mcpconfig.Active})
 	}
 	s := o.start(t)
 	b := s.operator(t)

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -27,8 +27,8 @@ func TestOverview(t *testing.T) {
 	t.Parallel()
 	e := newEcho(&mcp.Tool{Name: "merge"}, &mcp.Tool{Name: "two"})
 	d := newDesk(t, deskOptions{
-		policy: approvedByOthers, audit: true, servers: map[string]*mcp.Server{"s": e.Server}, changes: interop.HoldChanges,
-		configured: []interop.Server{{ID: "broken", Transport: interop.Stdio{Command: "false"}}},
+		policy: approvedByOthers, audit: true, servers: map[string]*mcp.Server{"s": e.Server}, changes: config.HoldChanges,
+		configured: []config.Server{{ID: "broken", Transport: config.Stdio{Command: "false"}}},
 	})
 	var got overviewJSON
 	d.show("/", &got)

@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // signInsSection is the section at "/sign-ins".
@@ -84,9 +84,9 @@ func readSignIns(v *visit) (*content, error) {
 }
 
 // signInServer returns the sign-ins to a server.
-func (v *visit) signInServer(s interop.Server) (signInServer, error) {
+func (v *visit) signInServer(s config.Server) (signInServer, error) {
 	row := signInServer{
-		Server: s.ID, PerCaller: s.Pool.Per == interop.PerPrincipal, Users: []signedUser{},
+		Server: s.ID, PerCaller: s.Pool.Per == config.PerPrincipal, Users: []signedUser{},
 		Automatic: s.OAuth.Grant != "" && s.OAuth.Grant != "authorization_code",
 	}
 	row.MaySignIn = !row.Automatic && (v.visitor.isOperator() || row.PerCaller)
@@ -123,12 +123,12 @@ func (v *visit) signedUser(one signin.SignedIn) signedUser {
 func (v *visit) maySignOut(principal string) bool { return v.visitor.isOperator() || principal != "" }
 
 // serverOfForm returns the server that the form names.
-func (v *visit) serverOfForm() (interop.Server, error) {
+func (v *visit) serverOfForm() (config.Server, error) {
 	id := v.PostForm.Get("server")
 	servers := v.site.Gateway.Attached().Fleet.Servers()
-	i := slices.IndexFunc(servers, func(s interop.Server) bool { return s.ID == id })
+	i := slices.IndexFunc(servers, func(s config.Server) bool { return s.ID == id })
 	if i < 0 {
-		return interop.Server{}, fmt.Errorf("no server %q is served: name one with server=NAME", id)
+		return config.Server{}, fmt.Errorf("no server %q is served: name one with server=NAME", id)
 	}
 	return servers[i], nil
 }
@@ -153,7 +153,7 @@ func beginSignIn(v *visit) (string, error) {
 	switch {
 	case v.visitor.isOperator():
 		answer.Address, err = v.site.SignIns.Begin(ctx, s)
-	case s.Pool.Per != interop.PerPrincipal:
+	case s.Pool.Per != config.PerPrincipal:
 		return "", fmt.Errorf("%s: all callers share the sign-in of the operator, who signs in here or with "+
 			`"indus mcp login %[1]s"`, s.ID)
 	default:

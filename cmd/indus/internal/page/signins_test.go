@@ -14,6 +14,7 @@ import (
 	"github.com/indusagi/indus/internal/testkit/authserver"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/oauth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -86,9 +87,9 @@ func (d *desk) awaitSignIns(users int) (got signInsJSON) {
 func TestTheOperatorSignsIn(t *testing.T) {
 	t.Parallel()
 	as := authserver.Start(t, nil)
-	d := newDesk(t, deskOptions{configured: []interop.Server{
-		{ID: "locked-1", Transport: interop.HTTP{URL: lockedServer(t, as.Issuer)}},
-		{ID: "process", Transport: interop.Stdio{Command: "false"}},
+	d := newDesk(t, deskOptions{configured: []config.Server{
+		{ID: "locked-1", Transport: config.HTTP{URL: lockedServer(t, as.Issuer)}},
+		{ID: "process", Transport: config.Stdio{Command: "false"}},
 	}, keys: true})
 	d.tokens.Site = &oauth.Site{URL: d.web.URL, Proof: func(string) func(context.Context, string) (bool, error) { return nil }}
 	var got signInsJSON
@@ -141,10 +142,10 @@ func TestTheOperatorSignsIn(t *testing.T) {
 func TestAnAdministratorSignsIn(t *testing.T) {
 	t.Parallel()
 	as := authserver.Start(t, nil)
-	each := interop.Server{ID: "locked-2", Transport: interop.HTTP{URL: lockedServer(t, as.Issuer)}}
-	each.Pool.Per = interop.PerPrincipal
-	d := newDesk(t, deskOptions{configured: []interop.Server{
-		each, {ID: "locked-3", Transport: interop.HTTP{URL: lockedServer(t, as.Issuer)}},
+	each := config.Server{ID: "locked-2", Transport: config.HTTP{URL: lockedServer(t, as.Issuer)}}
+	each.Pool.Per = config.PerPrincipal
+	d := newDesk(t, deskOptions{configured: []config.Server{
+		each, {ID: "locked-3", Transport: config.HTTP{URL: lockedServer(t, as.Issuer)}},
 	}, keys: true})
 	admin := d.key("root", "admin")
 	if status, _ := d.request(d.key("alice"), "/sign-ins/sign-in", map[string][]string{"server": {"locked-2"}}); status !=
@@ -194,8 +195,8 @@ func TestHostileSignIn(t *testing.T) {
 	} {
 		endpoint.Store(bad)
 		server := fmt.Sprintf("hostile-%d", i)
-		d := newDesk(t, deskOptions{configured: []interop.Server{
-			{ID: server, Transport: interop.HTTP{URL: lockedServer(t, web.URL)}},
+		d := newDesk(t, deskOptions{configured: []config.Server{
+			{ID: server, Transport: config.HTTP{URL: lockedServer(t, web.URL)}},
 		}})
 		b := d.browse()
 		b.open("/sign-ins")

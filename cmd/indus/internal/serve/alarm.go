@@ -11,6 +11,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -119,7 +120,7 @@ func (a *alarm) advice(e ledger.Entry) string {
 	state := "it is live all the same"
 	if e.Op == ledger.Hold {
 		state = "it is held back"
-		if a.attached.Policy(e.Server) == interop.DenyChanges {
+		if a.attached.Policy(e.Server) == config.DenyChanges {
 			state += " for as long as this indus serve runs"
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
 
@@ -20,9 +21,9 @@ const acceptTick = time.Second
 
 // servedLedger is the ledger of one running indus serve.
 type servedLedger struct {
-	path         string               // "" if no ledger is kept
-	policy       interop.ChangePolicy // from the flag
-	guardSetting string               // the setting that requires changes to be held back, or "" if there is none
+	path         string              // "" if no ledger is kept
+	policy       config.ChangePolicy // from the flag
+	guardSetting string              // the setting that requires changes to be held back, or "" if there is none
 	flags        *command.LedgerFlags
 	s            show.Streams
 	isShared     bool   // of a cluster
@@ -33,9 +34,9 @@ type servedLedger struct {
 
 // findLedger determines the path of the ledger. If the user named a file that is not a ledger, it returns an error. If
 // there is no place for a ledger, none is kept. With a cluster it reads the ledger, so that no client is served before.
-func (f *serveFlags) findLedger(ctx context.Context, servers []interop.Server, s show.Streams) (*servedLedger, error) {
+func (f *serveFlags) findLedger(ctx context.Context, servers []config.Server, s show.Streams) (*servedLedger, error) {
 	l := &servedLedger{
-		policy: interop.ChangePolicy(f.changes), flags: &f.LedgerFlags, guardSetting: command.GuardOf(servers), s: s,
+		policy: config.ChangePolicy(f.changes), flags: &f.LedgerFlags, guardSetting: command.GuardOf(servers), s: s,
 	}
 	if f.noLedger && l.guardSetting != "" {
 		return nil, command.NeedsLedger(l.guardSetting)

@@ -10,6 +10,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/spf13/cobra"
 )
 
@@ -87,12 +88,12 @@ func (t Tap) Unstick(path string, err io.Writer) error {
 }
 
 // Hide masks the secrets of servers, as serve does at the start.
-func (t Tap) Hide(servers ...interop.Server) { signin.Open(t.s).Hide(servers...) }
+func (t Tap) Hide(servers ...config.Server) { signin.Open(t.s).Hide(servers...) }
 
 // Learn masks a credential, as an endpoint does with each credential that it sends.
-func (t Tap) Learn(credential interop.Secret) { t.s.Learn(credential) }
-func (t Tap) Show(m gateway.Tapped)           { t.record(m) }
-func (t Tap) Close()                          { t.close() }
+func (t Tap) Learn(credential config.Secret) { t.s.Learn(credential) }
+func (t Tap) Show(m gateway.Tapped)          { t.record(m) }
+func (t Tap) Close()                         { t.close() }
 
 // Kept returns the numbers of queued and of dropped messages.
 func (t Tap) Kept() (waits, dropped int) { return len(t.queue), int(t.dropped.Load()) }

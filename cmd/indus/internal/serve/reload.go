@@ -19,6 +19,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 	"golang.org/x/term"
 )
@@ -398,7 +399,7 @@ const maxNamedServers = 12
 
 // describeChanges describes the changes of servers and views, and reports whether there are any.
 func describeChanges(before, after *mcpconfig.Config) (text string, differs bool) {
-	previous, changes, unchanged := map[string]interop.Server{}, map[string][]string{}, 0
+	previous, changes, unchanged := map[string]config.Server{}, map[string][]string{}, 0
 	for _, s := range before.Servers() {
 		previous[s.ID] = s
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
@@ -68,7 +69,7 @@ func New(s show.Streams) *cobra.Command {
 	f.admission.add(cmd)
 	f.replication.add(cmd)
 	cmd.Flags().BoolVar(&f.noLedger, "no-ledger", false, "do not use or write the ledger")
-	cmd.Flags().StringVar(&f.changes, "changes", string(interop.AcceptChanges), `POLICY  what to do with a tool that is
+	cmd.Flags().StringVar(&f.changes, "changes", string(config.AcceptChanges), `POLICY  what to do with a tool that is
 		new or changed since its server was approved: accept (a warning), hold (hold it back until "indus mcp
 		accept"), deny (hold it back); the stricter of this and the configuration's "changes" is used (default:
 		accept)`)
@@ -125,7 +126,7 @@ func New(s show.Streams) *cobra.Command {
 }
 
 // policies are the values of --changes.
-var policies = []string{string(interop.AcceptChanges), string(interop.HoldChanges), string(interop.DenyChanges)}
+var policies = []string{string(config.AcceptChanges), string(config.HoldChanges), string(config.DenyChanges)}
 
 // check refuses invalid values and combinations of flags.
 func (f *serveFlags) check(cmd *cobra.Command) error {
@@ -453,7 +454,7 @@ func (f *serveFlags) read(ctx context.Context, s show.Streams) (*mcpconfig.Confi
 		}
 		return c, err
 	}
-	isTransparent := func(o interop.Server) bool { return o.ID == f.transparent }
+	isTransparent := func(o config.Server) bool { return o.ID == f.transparent }
 	f.Only = func(id string) bool { return id == f.transparent }
 	c, err := f.Load(ctx, s, command.NotesAbout(isTransparent))
 	if err == nil && len(c.Servers()) == 0 {
@@ -479,7 +480,7 @@ func elicitSignIn(
 			continue
 		}
 		principal := ""
-		if s.Pool.Per == interop.PerPrincipal {
+		if s.Pool.Per == config.PerPrincipal {
 			principal = string(p)
 		} else if t.Site != nil {
 			return "", errors.New("all callers share one sign-in, which a client may not give")

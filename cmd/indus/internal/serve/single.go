@@ -18,6 +18,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/replica"
@@ -49,7 +50,7 @@ type singles struct {
 
 // post is a server for whose lease this replica competes.
 type post struct {
-	server  interop.Server
+	server  config.Server
 	leave   context.CancelFunc
 	ended   chan struct{}
 	handler atomic.Pointer[http.Handler] // nil unless it runs here
@@ -94,7 +95,7 @@ func (o *singles) close() {
 }
 
 // apply sets the servers. A server that is gone or changed ends here, and then another replica can run it.
-func (o *singles) apply(servers []interop.Server) {
+func (o *singles) apply(servers []config.Server) {
 	if o == nil || o.holders == nil {
 		return
 	}
@@ -171,7 +172,7 @@ func (o *singles) holder(id string) (name, row string, changed <-chan struct{}) 
 }
 
 // checkRow reports that the row of a server differs at the replica that runs it.
-func (o *singles) checkRow(s interop.Server) {
+func (o *singles) checkRow(s config.Server) {
 	name, row, _ := o.holder(s.ID)
 	if name != "" && name != o.replica.Name() && (!s.Single || row != ledger.Fingerprint(s)) {
 		o.s.Reportf("%s: runs once at the replica %s, where its row differs: make the rows of all replicas equal",
@@ -193,7 +194,7 @@ func (o *singles) runsAt(id string) string {
 // run runs a server until the lease is lost, a replica restarts it or ctx ends. In the last case calls in flight have
 // the time to finish.
 func (o *singles) run(ctx context.Context, p *post, lease *cluster.Lease) {
-	g := gateway.New(ctx, []interop.Server{processOf(p.server)}, o.gatewayOptions(p.server, lease))
+	g := gateway.New(ctx, []config.Server{processOf(p.server)}, o.gatewayOptions(p.server, lease))
 	defer g.Close()
 	mcp, again := g.Handler(), make(chan struct{}, 1)
 	var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -222,21 +223,21 @@ func (o *singles) run(ctx context.Context, p *post, lease *cluster.Lease) {
 }
 
 // processOf returns a server without the settings that apply at the replica of the client.
-func processOf(s interop.Server) interop.Server {
-	s.Tools, s.Changes, s.Profile = interop.ToolRules{}, interop.AcceptChanges, nil
+func processOf(s config.Server) config.Server {
+	s.Tools, s.Changes, s.Profile = config.ToolRules{}, config.AcceptChanges, nil
 	s.Timeouts.Call, s.Timeouts.Total, s.Timeouts.Queue = -1, -1, -1
 	return s
 }
 
 // gatewayOptions returns the options of the gateway of a server. Its clients are the replicas.
-func (o *singles) gatewayOptions(s interop.Server, lease *cluster.Lease) *gateway.Options {
+func (o *singles) gatewayOptions(s config.Server, lease *cluster.Lease) *gateway.Options {
 	out := o.options
 	out.Transparent = s.ID
 	out.Host.ListWait = cmp.Or(max(0, s.Timeouts.Connect), singleListWait)
 	out.Host.MaxParked, out.Host.MaxClientParked = math.MaxInt32, math.MaxInt32
 	out.Ledger = &ledger.Options{Mount: &interop.MountOptions{Wait: -1, FleetOptions: interop.FleetOptions{
 		Logger: out.Host.Logger, Idle: o.idle, MaxCalls: -1, Lanes: -1, // another lane would be another process
-		Endpoint: func(interop.Server) *interop.EndpointOptions { return &interop.EndpointOptions{Lease: lease} },
+		Endpoint: func(config.Server) *interop.EndpointOptions { return &interop.EndpointOptions{Lease: lease} },
 	}}}
 	return &out
 }
@@ -271,9 +272,9 @@ func (o *singles) restart(ctx context.Context, id string) error {
 
 // endpoints returns the options of connections, by which servers that run once are reached.
 func (o *singles) endpoints(
-	next func(interop.Server) *interop.EndpointOptions,
-) func(interop.Server) *interop.EndpointOptions {
-	return func(s interop.Server) *interop.EndpointOptions {
+	next func(config.Server) *interop.EndpointOptions,
+) func(config.Server) *interop.EndpointOptions {
+	return func(s config.Server) *interop.EndpointOptions {
 		out := next(s)
 		if s.Single {
 			out.Elsewhere = &elsewhere{o, s.ID}

@@ -16,6 +16,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/serve"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 )
 
 // TestATapIsBounded checks that only the owner can read the file, even if it existed before. A full file is replaced by
@@ -30,13 +31,13 @@ func TestATapIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := interop.Server{
-		ID: "s", Transport: interop.Stdio{
-			Command: "x", Env: []interop.Pair{{Name: "KEY", Value: interop.NewSecret("hunter2hunter2")}},
+	server := config.Server{
+		ID: "s", Transport: config.Stdio{
+			Command: "x", Env: []config.Pair{{Name: "KEY", Value: config.NewSecret("hunter2hunter2")}},
 		},
 	}
 	tap.Hide(server)
-	tap.Learn(interop.NewSecret("Bearer a-sign-in-token"))
+	tap.Learn(config.NewSecret("Bearer a-sign-in-token"))
 	ask := gateway.Tapped{
 		Exchange: 1, Sent: true, Server: "s", Session: "the-session", Message: interop.Message{
 			Method: "tools/call", Params: json.RawMessage(`{"name":"t","arguments":{"a":"hunter2hunter2","b":"<&>"}}`),

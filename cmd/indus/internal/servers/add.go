@@ -13,7 +13,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/internal/wire"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
 )
@@ -83,7 +83,7 @@ func newAdd(s show.Streams) *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("set", completeFields)
 	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kinds(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("profile", command.CompleteProfiles())
-	transports := []string{string(interop.KindStdio), string(interop.KindHTTP), string(interop.KindSSE)}
+	transports := []string{string(config.KindStdio), string(config.KindHTTP), string(config.KindSSE)}
 	_ = cmd.RegisterFlagCompletionFunc("transport",
 		cobra.FixedCompletions(transports, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -168,7 +168,7 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 		s.Reportf("%s: %s", d.ID, command.JoinHint(n.Reason, n.Hint))
 	}
 	reportPlainSecrets(d, path, s)
-	if interop.QualifiedName(d.ID, "t") != d.ID+interop.Qualifier+"t" {
+	if config.QualifiedName(d.ID, "t") != d.ID+config.Qualifier+"t" {
 		s.Reportf("%s: its tools get names with a hash in them; a name of letters, digits, - and single _ keeps them plain",
 			d.ID)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/atomicfile"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
 )
@@ -276,7 +276,7 @@ func (f *approveFlags) revokeServers(names []string, s show.Streams) error {
 	var revoked []heldServer
 	for _, a := range list {
 		if f.all || slices.Contains(names, a.ID) {
-			rows = append(rows, mcpconfig.Row{File: a.File, Project: a.Project, Server: interop.Server{ID: a.ID}})
+			rows = append(rows, mcpconfig.Row{File: a.File, Project: a.Project, Server: config.Server{ID: a.ID}})
 			revoked = append(revoked, heldServer{Server: a.ID, File: a.File})
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/internal/wire"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 )
 
@@ -86,13 +86,13 @@ func newHeldServer(c *mcpconfig.Config, r mcpconfig.Row) *heldServer {
 			w.Settings = append(w.Settings, m.Key+"="+text)
 		}
 	}
-	if r.Kind == interop.KindSSE {
+	if r.Kind == config.KindSSE {
 		w.Settings = append(w.Settings, "transport=sse")
 	}
 	if fromProject {
 		w.Runs = commandLine(called, args)
 	}
-	if t, ok := r.Server.Transport.(interop.Stdio); ok {
+	if t, ok := r.Server.Transport.(config.Stdio); ok {
 		w.Inherits = t.InheritEnv
 	}
 	w.Hosts = hostsOf(r, string(d.JSON))
@@ -104,9 +104,9 @@ func newHeldServer(c *mcpconfig.Config, r mcpconfig.Row) *heldServer {
 func hostsOf(r mcpconfig.Row, written string) (hosts []string) {
 	addresses := []string{r.Server.OAuth.Issuer, r.Server.OAuth.Provider.Issuer, r.Server.OAuth.ClientMetadataURL}
 	switch t := r.Server.Transport.(type) {
-	case interop.HTTP:
+	case config.HTTP:
 		addresses = append([]string{t.URL}, addresses...)
-	case interop.SSE:
+	case config.SSE:
 		addresses = append([]string{t.URL}, addresses...)
 	}
 	for _, address := range addresses {
@@ -184,7 +184,7 @@ func (w *heldServer) String() string {
 	var p show.Page
 	p.Printf("%s  %s:%d: %s\n", show.ShellWord(show.Clean(w.Server)), w.File, w.Line, w.Reason)
 	verb := "runs"
-	if w.row.Kind != interop.KindStdio {
+	if w.row.Kind != config.KindStdio {
 		verb = "calls"
 	}
 	lines := func(label string, values ...string) {

@@ -12,7 +12,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/internal/secret"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/spf13/cobra"
 )
 
@@ -75,7 +75,7 @@ A session:
   indus: linear: signed in at https://mcp.linear.app, for read write, renewed by itself`
 
 // selectServers returns the servers that the arguments name, or with --all every server that supports a sign-in.
-func (f *loginFlags) selectServers(ctx context.Context, args []string, s show.Streams) ([]interop.Server, error) {
+func (f *loginFlags) selectServers(ctx context.Context, args []string, s show.Streams) ([]config.Server, error) {
 	switch {
 	case f.all && len(args) > 0:
 		return nil, command.Usagef("--all and %q exclude each other", args[0])
@@ -87,7 +87,7 @@ func (f *loginFlags) selectServers(ctx context.Context, args []string, s show.St
 		return nil, err
 	}
 	if f.all {
-		return slices.DeleteFunc(servers, func(o interop.Server) bool { _, ok := signin.Address(o); return !ok }), nil
+		return slices.DeleteFunc(servers, func(o config.Server) bool { _, ok := signin.Address(o); return !ok }), nil
 	}
 	for _, o := range servers {
 		if _, ok := signin.Address(o); !ok {
@@ -97,8 +97,8 @@ func (f *loginFlags) selectServers(ctx context.Context, args []string, s show.St
 	return servers, nil
 }
 
-func noSignIn(o interop.Server) string {
-	_, process := o.Transport.(interop.Stdio)
+func noSignIn(o config.Server) string {
+	_, process := o.Transport.(config.Stdio)
 	switch {
 	case process:
 		return "it is a command, which has its credentials in its environment"
@@ -136,7 +136,7 @@ func (f *loginFlags) login(ctx context.Context, args []string, s show.Streams) e
 				continue
 			}
 		}
-		if f.as != "" && o.Pool.Per != interop.PerPrincipal {
+		if f.as != "" && o.Pool.Per != config.PerPrincipal {
 			s.Reportf(
 				"%s: its row has no \"per\": \"principal\": indus serve calls it for every caller with the sign-in without --as",
 				o.ID)
@@ -175,7 +175,7 @@ func (f *loginFlags) openTokens(ctx context.Context, s show.Streams) (*signin.To
 }
 
 // failedLogin returns the error of a sign-in, with its exit code.
-func failedLogin(o interop.Server, err error) error {
+func failedLogin(o config.Server, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -193,7 +193,7 @@ func failedLogin(o interop.Server, err error) error {
 
 // needsNone reports, for --all, whether a server needs no sign-in now.
 func (f *loginFlags) needsNone(
-	ctx context.Context, tokens *signin.Tokens, o interop.Server, s show.Streams,
+	ctx context.Context, tokens *signin.Tokens, o config.Server, s show.Streams,
 ) (bool, error) {
 	st, err := tokens.Renewed(ctx, o, f.as)
 	switch {
@@ -210,7 +210,7 @@ func (f *loginFlags) needsNone(
 	return !wants, failedLogin(o, err)
 }
 
-func (f *loginFlags) report(ctx context.Context, tokens *signin.Tokens, o interop.Server, s show.Streams) error {
+func (f *loginFlags) report(ctx context.Context, tokens *signin.Tokens, o config.Server, s show.Streams) error {
 	st, err := tokens.Status(ctx, o, f.as)
 	if err != nil {
 		return err
@@ -253,7 +253,7 @@ A session:
 // storedSignIn is a sign-in to remove.
 type storedSignIn struct {
 	signin.SignedIn
-	server interop.Server
+	server config.Server
 	name   string
 }
 

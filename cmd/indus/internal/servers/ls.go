@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/schema"
 	"github.com/spf13/cobra"
@@ -59,27 +60,27 @@ Exit codes:
 
 // serverRow is a row of ls in the output of --json.
 type serverRow struct {
-	Server    string                `json:"server"`
-	State     mcpconfig.State       `json:"state"`
-	Transport interop.TransportKind `json:"transport,omitempty"`
-	Target    string                `json:"target,omitempty"`
-	Phase     interop.Phase         `json:"phase,omitempty"`
-	Era       interop.Era           `json:"era,omitempty"`
-	Version   string                `json:"version,omitempty"`
-	Tools     int                   `json:"tools"`
-	Millis    int64                 `json:"connectMillis,omitempty"`
-	Noise     int                   `json:"noise,omitempty"`
-	Kind      interop.Kind          `json:"kind,omitempty"`
-	Fault     string                `json:"fault,omitempty"`
-	Try       string                `json:"try,omitempty"`
-	Heard     *time.Time            `json:"heard,omitempty"`   // with --offline
-	Single    bool                  `json:"single,omitempty"`  // it runs once in the cluster, and ls does not start it
-	Replica   string                `json:"replica,omitempty"` // where it runs
-	SignIn    *signin.Report        `json:"signIn,omitempty"`
-	SignIns   []*signin.Report      `json:"signIns,omitempty"` // of callers, with "per": "principal"
-	Scope     mcpconfig.Scope       `json:"scope"`
-	File      string                `json:"file"`
-	Line      int                   `json:"line"`
+	Server    string               `json:"server"`
+	State     mcpconfig.State      `json:"state"`
+	Transport config.TransportKind `json:"transport,omitempty"`
+	Target    string               `json:"target,omitempty"`
+	Phase     interop.Phase        `json:"phase,omitempty"`
+	Era       interop.Era          `json:"era,omitempty"`
+	Version   string               `json:"version,omitempty"`
+	Tools     int                  `json:"tools"`
+	Millis    int64                `json:"connectMillis,omitempty"`
+	Noise     int                  `json:"noise,omitempty"`
+	Kind      interop.Kind         `json:"kind,omitempty"`
+	Fault     string               `json:"fault,omitempty"`
+	Try       string               `json:"try,omitempty"`
+	Heard     *time.Time           `json:"heard,omitempty"`   // with --offline
+	Single    bool                 `json:"single,omitempty"`  // it runs once in the cluster, and ls does not start it
+	Replica   string               `json:"replica,omitempty"` // where it runs
+	SignIn    *signin.Report       `json:"signIn,omitempty"`
+	SignIns   []*signin.Report     `json:"signIns,omitempty"` // of callers, with "per": "principal"
+	Scope     mcpconfig.Scope      `json:"scope"`
+	File      string               `json:"file"`
+	Line      int                  `json:"line"`
 
 	took       time.Duration
 	signInText string            // text of the column SIGN-IN
@@ -87,7 +88,7 @@ type serverRow struct {
 }
 
 // signIns adds the sign-ins of a server to the row.
-func (r *serverRow) signIns(ctx context.Context, tokens *signin.Tokens, server interop.Server) error {
+func (r *serverRow) signIns(ctx context.Context, tokens *signin.Tokens, server config.Server) error {
 	local, err := tokens.Status(ctx, server, "")
 	if err != nil {
 		return err
@@ -149,7 +150,7 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 			return nil, err
 		}
 	} else {
-		own := show.Where(c.Servers(), func(o interop.Server) bool { return !o.Single })
+		own := show.Where(c.Servers(), func(o config.Server) bool { return !o.Single })
 		mounted, err := f.Connect(ctx, own, schema.Original, s)
 		if err != nil {
 			return nil, err

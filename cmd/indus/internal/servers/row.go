@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/internal/wire"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
 )
@@ -44,17 +44,17 @@ Exit codes:
 
 // shownRow is the output of get --json.
 type shownRow struct {
-	Server    string                `json:"server"`
-	State     mcpconfig.State       `json:"state"`
-	Transport interop.TransportKind `json:"transport,omitempty"`
-	Scope     mcpconfig.Scope       `json:"scope"`
-	File      string                `json:"file"`
-	Line      int                   `json:"line"`
-	Approval  string                `json:"approval,omitempty"`
-	Reason    string                `json:"reason,omitempty"`
-	Try       string                `json:"try,omitempty"`
-	Notes     []mcpconfig.Note      `json:"notes"`
-	Row       json.RawMessage       `json:"row"` // null if the row is not an object
+	Server    string               `json:"server"`
+	State     mcpconfig.State      `json:"state"`
+	Transport config.TransportKind `json:"transport,omitempty"`
+	Scope     mcpconfig.Scope      `json:"scope"`
+	File      string               `json:"file"`
+	Line      int                  `json:"line"`
+	Approval  string               `json:"approval,omitempty"`
+	Reason    string               `json:"reason,omitempty"`
+	Try       string               `json:"try,omitempty"`
+	Notes     []mcpconfig.Note     `json:"notes"`
+	Row       json.RawMessage      `json:"row"` // null if the row is not an object
 }
 
 func (f *scopeFlags) get(ctx context.Context, name string, s show.Streams) error {

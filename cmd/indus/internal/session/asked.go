@@ -14,6 +14,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/chat"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/schema/validate"
 )
 
@@ -34,7 +35,7 @@ type person struct {
 }
 
 // endpoint returns the options for the connection to a server.
-func (x *session) endpoint(s interop.Server) *interop.EndpointOptions {
+func (x *session) endpoint(s config.Server) *interop.EndpointOptions {
 	o := x.signIns.Endpoint(s)
 	if x.person != nil {
 		o.Capabilities, o.Receive = json.RawMessage(personCapabilities), x.receive

@@ -6,7 +6,7 @@ import (
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/cmd/indus/internal/chat"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
@@ -66,14 +66,14 @@ func OwnFiles(files toolbox.FS, dir string) toolbox.FS {
 }
 
 // Memory returns the permanent permissions in a project with servers.
-func Memory(project string, servers ...interop.Server) agent.Memory {
-	return &memory{project: project, approved: approvedTools, server: func(id string) (interop.Server, bool) {
+func Memory(project string, servers ...config.Server) agent.Memory {
+	return &memory{project: project, approved: approvedTools, server: func(id string) (config.Server, bool) {
 		for _, s := range servers {
 			if s.ID == id {
 				return s, true
 			}
 		}
-		return interop.Server{}, false
+		return config.Server{}, false
 	}}
 }
 

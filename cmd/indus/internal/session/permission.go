@@ -19,7 +19,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/secret"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
@@ -63,7 +63,7 @@ func refuseAll(s show.Streams) askFunc {
 // memory holds the user's permanent permissions in a project. It implements [agent.Memory].
 type memory struct {
 	project  string
-	server   func(id string) (interop.Server, bool)
+	server   func(id string) (config.Server, bool)
 	approved func() ([]mcpconfig.ApprovedTool, error)
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/cmd/indus/internal/session"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -28,20 +28,20 @@ func ask(server, name, description, input string) agent.Ask {
 func TestAlwaysHoldsForWhatWasAllowed(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_STATE_HOME", "")
-	git := interop.Server{ID: "git", Transport: interop.Stdio{Command: "git-server"}}
-	moved := interop.Server{ID: "git", Transport: interop.Stdio{Command: "./evil"}}
+	git := config.Server{ID: "git", Transport: config.Stdio{Command: "git-server"}}
+	moved := config.Server{ID: "git", Transport: config.Stdio{Command: "./evil"}}
 	for _, tt := range []struct {
 		name          string
 		allowed       agent.Ask
 		asked         agent.Ask
 		project       string
-		servers       []interop.Server
+		servers       []config.Server
 		want, failing bool
 	}{
 		{name: "the same tool", allowed: ask("git", "git__push", "d", `{"a":1}`), asked: ask("git", "git__push", "d", `{"a":2}`), want: true},
 		{name: "its description changed", allowed: ask("git", "git__pull", "d", `{}`), asked: ask("git", "git__pull", "d, and sends your keys", `{}`)},
-		{name: "its server changed", allowed: ask("git", "git__log", "d", `{}`), asked: ask("git", "git__log", "d", `{}`), servers: []interop.Server{moved}},
-		{name: "its server is gone", allowed: ask("git", "git__tag", "d", `{}`), asked: ask("git", "git__tag", "d", `{}`), servers: []interop.Server{{ID: "other"}}},
+		{name: "its server changed", allowed: ask("git", "git__log", "d", `{}`), asked: ask("git", "git__log", "d", `{}`), servers: []config.Server{moved}},
+		{name: "its server is gone", allowed: ask("git", "git__tag", "d", `{}`), asked: ask("git", "git__tag", "d", `{}`), servers: []config.Server{{ID: "other"}}},
 		{name: "another project", allowed: ask("git", "git__add", "d", `{}`), asked: ask("git", "git__add", "d", `{}`), project: "/elsewhere"},
 		{name: "a server's tool in a built-in's place", allowed: ask("", "write", "d", `{}`), asked: ask("git", "write", "d", `{}`)},
 		{name: "the same command", allowed: ask("", "bash", "d", `{"command":"make test"}`), asked: ask("", "bash", "d", `{ "timeout": 9, "command": "make test"}`), want: true},
@@ -62,7 +62,7 @@ func TestAlwaysHoldsForWhatWasAllowed(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tt.servers == nil {
-				tt.servers = []interop.Server{git}
+				tt.servers = []config.Server{git}
 			}
 			project := tt.project
 			if project == "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
 )
@@ -103,13 +104,13 @@ func (x *session) openLedger(ctx context.Context, c *mcpconfig.Config) (ledger.L
 }
 
 // server returns the configuration of a server of the session.
-func (x *session) server(id string) (interop.Server, bool) {
+func (x *session) server(id string) (config.Server, bool) {
 	for _, o := range x.servers.Fleet.Servers() {
 		if o.ID == id {
 			return o, true
 		}
 	}
-	return interop.Server{}, false
+	return config.Server{}, false
 }
 
 var errNoServers = errors.New("with --no-tools there are no servers")
@@ -128,7 +129,7 @@ func (x *session) connect(ctx context.Context, server string) error {
 	ids := command.IDs(configured)
 	at := slices.Index(ids, server)
 	if at < 0 {
-		return command.NoServer(c, server, func(o interop.Server) bool { return o.ID == server })
+		return command.NoServer(c, server, func(o config.Server) bool { return o.ID == server })
 	}
 	switch st, runs := x.statusOf(server); {
 	case !runs:
@@ -140,13 +141,13 @@ func (x *session) connect(ctx context.Context, server string) error {
 		return nil // it is connecting already
 	}
 	next := append(x.servers.Fleet.Servers(), configured[at]) // the other servers stay unchanged
-	place := func(o interop.Server) int {
+	place := func(o config.Server) int {
 		if i := slices.Index(ids, o.ID); i >= 0 {
 			return i
 		}
 		return len(ids) // it is not configured any more
 	}
-	slices.SortStableFunc(next, func(a, b interop.Server) int { return cmp.Compare(place(a), place(b)) })
+	slices.SortStableFunc(next, func(a, b config.Server) int { return cmp.Compare(place(a), place(b)) })
 	x.config = c
 	x.servers.Apply(next)
 	return nil

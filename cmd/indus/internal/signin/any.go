@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/oauth"
 )
 
@@ -15,7 +15,7 @@ import (
 // local user, or else of any caller. It stays with a sign-in as long as it is valid.
 type anyCaller struct {
 	tokens  *Tokens
-	server  interop.Server
+	server  config.Server
 	client  *oauth.Client
 	address string
 	base    http.RoundTripper

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/oauth"
 )
 
@@ -49,7 +49,7 @@ func Advice(err error, server string) string {
 }
 
 // Examine returns the results of the steps of a server's sign-in. If failed is nil, the server works.
-func (t *Tokens) Examine(ctx context.Context, s interop.Server, failed error) []Finding {
+func (t *Tokens) Examine(ctx context.Context, s config.Server, failed error) []Finding {
 	address, ok := Address(s)
 	if !ok {
 		return nil
@@ -83,7 +83,7 @@ func (t *Tokens) Examine(ctx context.Context, s interop.Server, failed error) []
 }
 
 // storedFindings returns the stored sign-ins for a server: of the local user, and of callers.
-func (t *Tokens) storedFindings(ctx context.Context, s interop.Server, own oauth.Status) (out []Finding) {
+func (t *Tokens) storedFindings(ctx context.Context, s config.Server, own oauth.Status) (out []Finding) {
 	if own.SignedIn {
 		out = append(out, Finding{"sign-in", true, Describe(own), ""})
 	}
@@ -102,7 +102,7 @@ func (t *Tokens) storedFindings(ctx context.Context, s interop.Server, own oauth
 }
 
 // discoverFindings returns the steps that need no person.
-func (t *Tokens) discoverFindings(ctx context.Context, s interop.Server, address string) (out []Finding) {
+func (t *Tokens) discoverFindings(ctx context.Context, s config.Server, address string) (out []Finding) {
 	c, err := t.client(s)
 	if err != nil {
 		return []Finding{{"sign-in", false, err.Error(), `correct "oauth" in the entry`}}

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/oauth"
 )
@@ -26,7 +26,7 @@ type Asking struct {
 
 // SignIn lets a person sign in for a principal. If the server is configured so, the client itself signs in.
 func (t *Tokens) SignIn(
-	ctx context.Context, s interop.Server, principal string, asking *Asking, out show.Streams,
+	ctx context.Context, s config.Server, principal string, asking *Asking, out show.Streams,
 ) error {
 	address, ok := Address(s)
 	if !ok {
@@ -43,7 +43,7 @@ func (t *Tokens) SignIn(
 	return c.SignIn(ctx, address, principal)
 }
 
-func (a *Asking) interaction(s interop.Server, streams show.Streams) oauth.Interaction {
+func (a *Asking) interaction(s config.Server, streams show.Streams) oauth.Interaction {
 	if a.Paste {
 		pasted := false
 		p := &oauth.Paste{

@@ -22,6 +22,7 @@ import (
 	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/oauth"
 	"github.com/indusagi/indus/toolbox"
@@ -51,12 +52,12 @@ type Tokens struct {
 
 	mu      sync.Mutex
 	clients []*serverClient
-	masked  map[string][]interop.Server // by id: the present and the previous configuration of a server
+	masked  map[string][]config.Server // by id: the present and the previous configuration of a server
 }
 
 // serverClient is the OAuth client of one server in one configuration.
 type serverClient struct {
-	server interop.Server
+	server config.Server
 	site   *oauth.Site
 	*oauth.Client
 }
@@ -121,17 +122,17 @@ func (t *Tokens) Close() {
 
 // Endpoint returns the options with which a fleet connects a server. From then on, logs and recordings mask the
 // server's credentials and tokens.
-func (t *Tokens) Endpoint(s interop.Server) *interop.EndpointOptions {
+func (t *Tokens) Endpoint(s config.Server) *interop.EndpointOptions {
 	t.Hide(s)
 	return &interop.EndpointOptions{RoundTripper: t.RoundTripper, Credential: t.streams.Learn}
 }
 
 // Hide masks the credentials of these servers in logs and recordings.
-func (t *Tokens) Hide(servers ...interop.Server) {
+func (t *Tokens) Hide(servers ...config.Server) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.masked == nil {
-		t.masked = map[string][]interop.Server{}
+		t.masked = map[string][]config.Server{}
 	}
 	unchanged := true
 	for _, s := range servers {
@@ -152,7 +153,7 @@ func (t *Tokens) Hide(servers ...interop.Server) {
 }
 
 // RoundTripper adds the tokens of a principal to the requests to a server, if there are any.
-func (t *Tokens) RoundTripper(s interop.Server, principal toolbox.Principal, base http.RoundTripper) http.RoundTripper {
+func (t *Tokens) RoundTripper(s config.Server, principal toolbox.Principal, base http.RoundTripper) http.RoundTripper {
 	address, ok := Address(s)
 	if !ok {
 		return base
@@ -161,7 +162,7 @@ func (t *Tokens) RoundTripper(s interop.Server, principal toolbox.Principal, bas
 	if err != nil {
 		return errorTripper{err}
 	}
-	if principal != interop.AnyPrincipal {
+	if principal != config.AnyPrincipal {
 		return c.Transport(base, address, string(principal))
 	}
 	if g := oauth.Grant(s.OAuth.Grant); g != "" && g != oauth.AuthorizationCode {
@@ -185,13 +186,13 @@ func (f errorTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Address returns the URL of a server that supports a sign-in. It reports false if the server has no URL, disables
 // sign-ins, or has an Authorization of its own or of its callers.
-func Address(s interop.Server) (string, bool) {
+func Address(s config.Server) (string, bool) {
 	var address string
-	var headers []interop.Pair
+	var headers []config.Pair
 	switch t := s.Transport.(type) {
-	case interop.HTTP:
+	case config.HTTP:
 		address, headers = t.URL, t.Headers
-	case interop.SSE:
+	case config.SSE:
 		address, headers = t.URL, t.Headers
 	}
 	for _, h := range headers {
@@ -204,14 +205,14 @@ func Address(s interop.Server) (string, bool) {
 
 // accountOf returns the account of a row's sign-ins. Rows with one URL have one account each, unless they name the
 // same.
-func accountOf(s interop.Server) string { return cmp.Or(s.OAuth.Account, s.ID) }
+func accountOf(s config.Server) string { return cmp.Or(s.OAuth.Account, s.ID) }
 
 // client returns the client of a server in its present configuration.
-func (t *Tokens) client(s interop.Server) (*oauth.Client, error) { return t.clientWith(s, t.Site) }
+func (t *Tokens) client(s config.Server) (*oauth.Client, error) { return t.clientWith(s, t.Site) }
 
 // clientWith returns the client of a server that begins sign-ins at a site. If site is nil, they use a port of this
 // machine.
-func (t *Tokens) clientWith(s interop.Server, site *oauth.Site) (*oauth.Client, error) {
+func (t *Tokens) clientWith(s config.Server, site *oauth.Site) (*oauth.Client, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.clients {
@@ -223,12 +224,12 @@ func (t *Tokens) clientWith(s interop.Server, site *oauth.Site) (*oauth.Client, 
 	if err != nil {
 		return nil, err
 	}
-	t.clients = append(t.clients, &serverClient{interop.Server{ID: s.ID, OAuth: s.OAuth, TLS: s.TLS}, site, c})
+	t.clients = append(t.clients, &serverClient{config.Server{ID: s.ID, OAuth: s.OAuth, TLS: s.TLS}, site, c})
 	return c, nil
 }
 
 // newClient returns a client that interacts with a person through ask. If ask is nil, it never does.
-func (t *Tokens) newClient(s interop.Server, ask oauth.Interaction, site *oauth.Site) (*oauth.Client, error) {
+func (t *Tokens) newClient(s config.Server, ask oauth.Interaction, site *oauth.Site) (*oauth.Client, error) {
 	o := &oauth.Options{
 		Interact: ask, Grant: oauth.Grant(s.OAuth.Grant), ClientID: s.OAuth.ClientID, Issuer: s.OAuth.Issuer,
 		ClientSecret:     s.OAuth.ClientSecret,
@@ -258,7 +259,7 @@ func (t *Tokens) newClient(s interop.Server, ask oauth.Interaction, site *oauth.
 }
 
 // exchange returns the exchange of the configured token. That token belongs to the local user and to no caller.
-func exchange(o interop.OAuth) *oauth.Exchange {
+func exchange(o config.OAuth) *oauth.Exchange {
 	kind := cmp.Or(o.SubjectTokenType, "id_token")
 	if !strings.Contains(kind, ":") {
 		kind = strings.TrimSuffix(oauth.TypeIDToken, "id_token") + kind
@@ -277,7 +278,7 @@ func exchange(o interop.OAuth) *oauth.Exchange {
 // Elicit returns the address of a sign-in, which the caller of Elicit shows to the person. If opened is true, it waits
 // until the sign-in is complete: see gateway.Options.SignIn. The redirect goes to the site, or to this machine.
 func (t *Tokens) Elicit(
-	ctx context.Context, s interop.Server, principal string, opened bool,
+	ctx context.Context, s config.Server, principal string, opened bool,
 ) (address string, err error) {
 	address, ok := Address(s)
 	if !ok {
@@ -296,7 +297,7 @@ func (t *Tokens) Elicit(
 // Begin begins a sign-in of the local user, and returns the address to open in a browser on this machine. The redirect
 // goes to a port of this machine, also if callers sign in at a site. The sign-in goes on until the user has signed in,
 // for at most ten minutes.
-func (t *Tokens) Begin(ctx context.Context, s interop.Server) (address string, err error) {
+func (t *Tokens) Begin(ctx context.Context, s config.Server) (address string, err error) {
 	address, ok := Address(s)
 	switch {
 	case !ok:
@@ -322,7 +323,7 @@ func (t *Tokens) Reread(ctx context.Context) {
 }
 
 // Status returns the stored status of a sign-in, without a request. If there is no sign-in, it is zero.
-func (t *Tokens) Status(ctx context.Context, s interop.Server, principal string) (oauth.Status, error) {
+func (t *Tokens) Status(ctx context.Context, s config.Server, principal string) (oauth.Status, error) {
 	address, ok := Address(s)
 	if !ok || t.store == nil {
 		return oauth.Status{}, nil
@@ -335,7 +336,7 @@ func (t *Tokens) Status(ctx context.Context, s interop.Server, principal string)
 }
 
 // Renewed is like Status, but first renews an expired sign-in if that needs no person.
-func (t *Tokens) Renewed(ctx context.Context, s interop.Server, principal string) (oauth.Status, error) {
+func (t *Tokens) Renewed(ctx context.Context, s config.Server, principal string) (oauth.Status, error) {
 	st, err := t.Status(ctx, s, principal)
 	if err != nil || !st.SignedIn || st.Expiry.IsZero() || t.now().Before(st.Expiry) {
 		return st, err
@@ -353,7 +354,7 @@ func (t *Tokens) Renewed(ctx context.Context, s interop.Server, principal string
 
 // SignOut removes a sign-in to a server, and reports whether there was one. If only the authorization server fails, the
 // sign-in is removed here, and the error is returned.
-func (t *Tokens) SignOut(ctx context.Context, s interop.Server, k SignedIn) (had bool, err error) {
+func (t *Tokens) SignOut(ctx context.Context, s config.Server, k SignedIn) (had bool, err error) {
 	if t.store == nil {
 		return false, nil
 	}
@@ -409,8 +410,8 @@ func (t *Tokens) All(ctx context.Context) (out []SignedIn, err error) {
 }
 
 // Principals returns the sign-ins of callers to a server with "per": "principal". For other servers it returns nil.
-func (t *Tokens) Principals(ctx context.Context, s interop.Server) ([]SignedIn, error) {
-	if s.Pool.Per != interop.PerPrincipal {
+func (t *Tokens) Principals(ctx context.Context, s config.Server) ([]SignedIn, error) {
+	if s.Pool.Per != config.PerPrincipal {
 		return nil, nil
 	}
 	all, err := t.All(ctx)
@@ -418,7 +419,7 @@ func (t *Tokens) Principals(ctx context.Context, s interop.Server) ([]SignedIn, 
 }
 
 // IsOf reports whether a sign-in belongs to a server. A sign-in without an account belongs to each row with its URL.
-func (o SignedIn) IsOf(s interop.Server) bool {
+func (o SignedIn) IsOf(s config.Server) bool {
 	address, ok := Address(s)
 	own, err := oauth.Resource(address)
 	return ok && err == nil && own == o.Resource && (o.Account == "" || o.Account == accountOf(s))
@@ -428,7 +429,7 @@ func (o SignedIn) IsOf(s interop.Server) bool {
 func IsNone(err error) bool { return errors.Is(err, oauth.ErrNoOAuth) }
 
 // Wants reports whether a server leads to a sign-in. It sends requests.
-func (t *Tokens) Wants(ctx context.Context, s interop.Server) (bool, error) {
+func (t *Tokens) Wants(ctx context.Context, s config.Server) (bool, error) {
 	address, _ := Address(s)
 	c, err := t.client(s)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/schema"
 	"github.com/spf13/cobra"
 )
@@ -32,7 +32,7 @@ func (f *besideFlags) addServerFlag(cmd *cobra.Command, server *string, usage st
 }
 
 // connect connects the servers of a command. The caller closes the result.
-func (f *besideFlags) connect(ctx context.Context, servers []interop.Server, s show.Streams) (*besideServers, error) {
+func (f *besideFlags) connect(ctx context.Context, servers []config.Server, s show.Streams) (*besideServers, error) {
 	c, err := f.Connect(ctx, servers, schema.Original, s)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/arguments"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/schema/validate"
 	"github.com/indusagi/indus/toolbox"
@@ -49,9 +49,9 @@ func newCall(s show.Streams) *cobra.Command {
 
 func (f *callFlags) run(ctx context.Context, args []string, s show.Streams) error {
 	a, err := arguments.Parse(args[1:], f.argsJSON, command.FileReader(ctx, s.In))
-	if err != nil && !strings.Contains(args[0], interop.Qualifier) && !strings.Contains(args[1], "=") {
+	if err != nil && !strings.Contains(args[0], config.Qualifier) && !strings.Contains(args[1], "=") {
 		return command.Usagef("%w; a tool has its server in its name: indus mcp call %s", err,
-			show.ShellWord(args[0]+interop.Qualifier+args[1]))
+			show.ShellWord(args[0]+config.Qualifier+args[1]))
 	}
 	if err != nil {
 		return err
@@ -103,9 +103,9 @@ func (f *callFlags) mount(
 
 // serversFor returns the servers that may own a name, so that a call does not wait for the others. If there are none,
 // it returns all servers, so that the error can suggest similar names.
-func serversFor(ctx context.Context, f *command.ServerFlags, name string, s show.Streams) ([]interop.Server, error) {
-	mayOwn := func(o interop.Server) bool { return o.MayOwn(name) }
-	f.Only = func(id string) bool { return mayOwn(interop.Server{ID: id}) }
+func serversFor(ctx context.Context, f *command.ServerFlags, name string, s show.Streams) ([]config.Server, error) {
+	mayOwn := func(o config.Server) bool { return o.MayOwn(name) }
+	f.Only = func(id string) bool { return mayOwn(config.Server{ID: id}) }
 	c, err := f.Load(ctx, s, command.NotesAbout(mayOwn))
 	if err == nil && len(c.Servers()) == 0 { // all servers are needed to suggest names
 		f.Only = nil
@@ -188,12 +188,12 @@ func findTool(mounted *command.Connection, name string, f *command.ServerFlags) 
 		return toolbox.Descriptor{}, errors.New(f.HeldBack(name))
 	}
 	for _, st := range mounted.Fleet.Status() {
-		if st.Fault != nil && (interop.Server{ID: st.Server}).MayOwn(name) {
+		if st.Fault != nil && (config.Server{ID: st.Server}).MayOwn(name) {
 			return toolbox.Descriptor{}, command.Explain(st.Fault)
 		}
 	}
 	for _, q := range mounted.Fleet.Quarantined() {
-		if !q.Published && interop.QualifiedName(q.Server, q.Tool) == name {
+		if !q.Published && config.QualifiedName(q.Server, q.Tool) == name {
 			return toolbox.Descriptor{}, command.Usagef("%s", q.String())
 		}
 	}

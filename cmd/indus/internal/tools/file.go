@@ -11,6 +11,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -93,7 +94,7 @@ func hasMember(doc json.RawMessage, key string) bool {
 // mountLists mounts each list as a server that is not connected. The servers have the ids of listID.
 func mountLists(ctx context.Context, lists []toolList, p *schema.Profile) *interop.Mounted {
 	known := map[string][]toolbox.Wire{}
-	servers := make([]interop.Server, len(lists))
+	servers := make([]config.Server, len(lists))
 	for i, l := range lists {
 		servers[i].ID = listID(i)
 		for _, row := range l.rows {

@@ -12,7 +12,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/signature"
 	"github.com/indusagi/indus/internal/wire"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
 )
@@ -114,7 +114,7 @@ func completeTool(f *command.ServerFlags, cmd *cobra.Command, typed string) ([]s
 		tools = append(tools, withDescription(t.Name, t.Description))
 	}
 	for _, st := range known.Status {
-		if word := st.Server + interop.Qualifier; strings.HasPrefix(word, typed) || strings.HasPrefix(typed, word) {
+		if word := st.Server + config.Qualifier; strings.HasPrefix(word, typed) || strings.HasPrefix(typed, word) {
 			matching = append(matching, word)
 			if st.Tools == 0 {
 				toolless = append(toolless, word)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/schema/rule"
 	"github.com/spf13/cobra"
@@ -138,7 +138,7 @@ func (f *lintFlags) run(ctx context.Context, args []string, s show.Streams) erro
 		}
 		mounted, err = f.mountFiles(ctx, x, s)
 	} else {
-		var servers []interop.Server
+		var servers []config.Server
 		if servers, err = f.Choose(ctx, args, command.IsServer, s); err == nil {
 			f.Looks = true
 			mounted, err = f.Connect(ctx, servers, x.Profile, s)

@@ -9,6 +9,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/schema/rule"
 	"github.com/indusagi/indus/schema/validate"
@@ -140,7 +141,7 @@ func (x *Examiner) examine(ctx context.Context, m *interop.Mounted) (*lintReport
 		}
 		t := newToolReport("", q.Server, q.Tool, q.Reason)
 		if q.Tool != "" {
-			t.Name = interop.QualifiedName(q.Server, q.Tool)
+			t.Name = config.QualifiedName(q.Server, q.Tool)
 		}
 		r.Tools = append(r.Tools, t)
 	}
@@ -181,7 +182,7 @@ func (x *Examiner) Tool(d toolbox.Descriptor, description string) ToolReport {
 	if d.Excluded != "" {
 		return t
 	}
-	if d.Name != d.Server+interop.Qualifier+d.Tool {
+	if d.Name != d.Server+config.Qualifier+d.Tool {
 		did := "named it " + d.Name
 		if x.files != nil {
 			did = "gave it a name that every provider takes"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
 )
@@ -181,5 +181,5 @@ func (f *besideFlags) completeOwner(
 		return nil, d
 	}
 	return command.WithPrefix(typed,
-		show.Names(c.Servers(), func(o interop.Server) string { return o.ID + interop.Qualifier })), d
+		show.Names(c.Servers(), func(o config.Server) string { return o.ID + config.Qualifier })), d
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -46,10 +47,10 @@ func main() {
 
 // run connects, lists the tools, and makes the scenario's calls one after another.
 func run(ctx context.Context, url string) error {
-	server := interop.Server{
+	server := config.Server{
 		ID:        "conformance",
-		Transport: interop.HTTP{URL: url},
-		Timeouts:  interop.Timeouts{Call: callTime},
+		Transport: config.HTTP{URL: url},
+		Timeouts:  config.Timeouts{Call: callTime},
 	}
 	scenario, scenarioContext := os.Getenv("MCP_CONFORMANCE_SCENARIO"), os.Getenv("MCP_CONFORMANCE_CONTEXT")
 	auth, err := newAuth(scenarioContext)
@@ -59,7 +60,7 @@ func run(ctx context.Context, url string) error {
 	defer auth.Close()
 	e := interop.NewEndpoint(server, &interop.EndpointOptions{
 		Capabilities: json.RawMessage(`{"elicitation":{"form":{}}}`), Receive: accept,
-		RoundTripper: func(_ interop.Server, _ toolbox.Principal, base http.RoundTripper) http.RoundTripper {
+		RoundTripper: func(_ config.Server, _ toolbox.Principal, base http.RoundTripper) http.RoundTripper {
 			return auth.Transport(base, url, "")
 		},
 	})

@@ -1,4 +1,10 @@
-package interop
+// Package config describes MCP servers: how each is reached, which of its tools are used and under which names, and how
+// its connections are shared and bounded. It connects to nothing: package interop does, and package mcpconfig reads
+// these values from files.
+//
+// All values are plain data. A value that is not changed any more may be read from any goroutine. Those that may hold a
+// secret print without it.
+package config
 
 import (
 	"fmt"
@@ -12,6 +18,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/proc"
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/interop/internal/listing"
 	"github.com/indusagi/indus/schema"
@@ -23,9 +30,9 @@ type Server struct {
 	ID string
 	// Transport is [Stdio], [HTTP] or [SSE].
 	Transport TransportConfig
-	// Era is the only era that is used with the server: [Legacy] or [Modern]. If it is empty, the era is detected and
-	// remembered.
-	Era Era
+	// Era is the only era that is used with the server: interop.Legacy or interop.Modern. If it is empty, the era is
+	// detected and remembered.
+	Era protocol.Era
 	// TLS, OAuth and Forward apply to a server at a URL. The zero values are valid.
 	TLS     TLS
 	OAuth   OAuth
@@ -51,17 +58,17 @@ type Server struct {
 	// default applies.
 	Profile *schema.Profile
 	// Lazy makes a fleet connect the server at the first request that needs it. Until then the fleet lists its known
-	// tools (FleetOptions.Known). A server without known tools is connected once to be listed. If it is nil,
-	// FleetOptions.Lazy applies.
+	// tools (interop.FleetOptions.Known). A server without known tools is connected once to be listed. If it is nil,
+	// interop.FleetOptions.Lazy applies.
 	Lazy *bool
 	// Idle is how long a fleet keeps an unused server connected. After that time its process or session ends. A
 	// request, a resource subscription, a task, or a connection of a client that the server can ask counts as use. The
 	// server's list stays, and the next request that needs the server connects it again. A connection for a client's
-	// session or a principal closes after the same time without a request. Zero means FleetOptions.Idle. If it is
+	// session or a principal closes after the same time without a request. Zero means interop.FleetOptions.Idle. If it is
 	// negative, the server stays connected as long as the fleet, and a session's connection as long as the session.
 	Idle time.Duration
 	// Single makes a [Stdio] server run once among several programs, with one process in each of them that holds a lease.
-	// A program connects to it by EndpointOptions.Lease or EndpointOptions.Elsewhere. Without both it does not start the
+	// A program connects to it by Lease or Elsewhere of interop.EndpointOptions. Without both it does not start the
 	// server. If Single is false, each program has its own process.
 	Single bool
 }
@@ -113,7 +120,7 @@ func (p ChangePolicy) Strictest(o ChangePolicy) ChangePolicy {
 
 // ToolRules selects the tools of a server that are mounted, and their names. In patterns "*" matches any characters and
 // "?" matches one. All other characters match themselves. Patterns and keys use the server's own names. A tool that is
-// left out is neither listed nor called. [Fleet.Quarantined] returns such tools, and rules that match no tool.
+// left out is neither listed nor called. interop.Fleet.Quarantined returns such tools, and rules that match no tool.
 type ToolRules struct {
 	// Allow has patterns of the tools that are mounted. If it is nil, all tools are mounted. If it is empty, none are.
 	Allow []string
@@ -249,25 +256,33 @@ type Timeouts struct {
 	List    time.Duration // a whole listing; 30 s
 	Call    time.Duration // since the call's last progress; 60 s
 	Total   time.Duration // a call in total, whatever its progress; 10 min
-	Queue   time.Duration // for a request's turn if there are too many; FleetOptions.CallWait
+	Queue   time.Duration // for a request's turn if there are too many; interop.FleetOptions.CallWait
 }
 
 // Equal reports whether two servers are reached in the same way and have the same configuration.
-func (s Server) Equal(o Server) bool {
-	return s.sameReach(o) && reflect.DeepEqual(toolConfigOf(s), toolConfigOf(o))
+func (s Server) Equal(o Server) bool { return reflect.DeepEqual(s.bare(), o.bare()) }
+
+// SameReach reports whether a connection to one server can also serve the other: only tools, timers and bounds differ.
+func (s Server) SameReach(o Server) bool {
+	return reflect.DeepEqual(s.bare().WithSettings(Server{}), o.bare().WithSettings(Server{}))
 }
 
-// sameReach reports whether a connection to one server can also serve the other.
-func (s Server) sameReach(o Server) bool { return reflect.DeepEqual(s.reach(), o.reach()) }
-
-// reach returns the server without the fields that do not affect its connections.
-func (s Server) reach() Server {
-	s = (&toolConfig{pool: Pool{Per: s.Pool.Per}}).applyTo(s)
+// bare returns the server without the fields that neither a connection nor its use depends on.
+func (s Server) bare() Server {
 	s.Secrets, s.Identity = nil, nil
 	if t, ok := s.Transport.(Stdio); ok {
 		t.Path = ""
 		s.Transport = t
 	}
+	return s
+}
+
+// WithSettings returns the server with the settings of another one that do not affect how a server is reached: which
+// tools it has and how they are shown, when it is connected, and the bounds of its pool.
+func (s Server) WithSettings(o Server) Server {
+	s.Tools, s.Profile, s.Changes, s.Lazy, s.Idle = o.Tools, o.Profile, o.Changes, o.Lazy, o.Idle
+	o.Pool.Per = s.Pool.Per
+	s.Pool = o.Pool
 	return s
 }
 
@@ -282,7 +297,7 @@ const Qualifier = listing.Qualifier
 // "_", the name is cut, and "_" and 8 hex digits of a hash of the pair follow. A server
 // id that contains "__", ends in "_" or is no legal name by itself always takes the
 // hash. So ("a", "b__c") and ("a__b", "c") cannot have the same name. A name is never
-// parsed back: a [Fleet] keeps the map.
+// parsed back: a fleet keeps the map.
 func QualifiedName(server, tool string) string { return listing.QualifiedName(server, tool) }
 
 // MayOwn reports whether a tool of the server could be mounted under name. A tool that s.Tools denies could not. If
@@ -296,35 +311,22 @@ func (s Server) MayOwn(name string) bool {
 // of shortened names.
 func (s Server) Prefixes() []string { return listing.Prefixes(s.ID) }
 
-// toolConfig is the part of a server's configuration that does not affect how it is reached: its tools, and when it is
-// connected. It belongs to the server, not to a connection, and is immutable.
-type toolConfig struct {
-	listing.Config
-	changes ChangePolicy
-	lazy    *bool // as in Server
-	idle    time.Duration
-	pool    Pool
-}
-
-func toolConfigOf(s Server) *toolConfig {
-	return &toolConfig{
-		Config:  listing.Config{Server: s.ID, Rules: listing.Rules(s.Tools), Profile: s.Profile},
-		changes: s.Changes, lazy: s.Lazy, idle: s.Idle, pool: s.Pool,
+// Clone returns a copy that shares no data with s that a caller could change.
+func (s Server) Clone() Server {
+	switch t := s.Transport.(type) {
+	case Stdio:
+		t.Args, t.Env = slices.Clone(t.Args), slices.Clone(t.Env)
+		s.Transport = t
+	case HTTP:
+		t.Headers = slices.Clone(t.Headers)
+		s.Transport = t
+	case SSE:
+		t.Headers = slices.Clone(t.Headers)
+		s.Transport = t
 	}
-}
-
-// applyTo returns a server with this configuration of its tools.
-func (c *toolConfig) applyTo(server Server) Server {
-	server.Tools, server.Profile, server.Changes = ToolRules(c.Rules), c.Profile, c.changes
-	server.Lazy, server.Idle, server.Pool = c.lazy, c.idle, c.pool
-	return server
-}
-
-// configure sets the configuration of the endpoint, and applies it to the current list.
-func (e *Endpoint) configure(c *toolConfig) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.config, e.list = c, e.list.WithConfig(&c.Config)
+	s.Secrets, s.Tools = slices.Clone(s.Secrets), s.Tools.clone()
+	s.OAuth.Scopes, s.Forward.Headers = slices.Clone(s.OAuth.Scopes), slices.Clone(s.Forward.Headers)
+	return s
 }
 
 func (r ToolRules) clone() ToolRules {

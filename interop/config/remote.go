@@ -1,4 +1,4 @@
-package interop
+package config
 
 import (
 	"crypto/tls"
@@ -22,8 +22,8 @@ type TLS struct {
 	Cert, Key string
 }
 
-// config returns the TLS configuration, or nil if no field is set. Its error names the field.
-func (t TLS) config() (*tls.Config, error) {
+// Config returns the TLS configuration, or nil if no field is set. Its error names the field.
+func (t TLS) Config() (*tls.Config, error) {
 	if t == (TLS{}) {
 		return nil, nil
 	}
@@ -48,8 +48,8 @@ func (t TLS) config() (*tls.Config, error) {
 	return out, nil
 }
 
-// OAuth configures how to sign in to a server. This package only passes it on: see EndpointOptions.RoundTripper. The
-// zero value means the defaults.
+// OAuth configures how to sign in to a server. This package only passes it on: see
+// interop.EndpointOptions.RoundTripper. The zero value means the defaults.
 type OAuth struct {
 	// Off disables signing in to this server.
 	Off bool
