@@ -34,7 +34,7 @@
 //
 // A name has up to four forms: the owner's own name, the qualified name (server__name), the name that a view lists, and
 // the name that a client calls. A client may call a name that is not listed. Views of several servers name tools and
-// prompts by [interop.QualifiedName].
+// prompts by [config.QualifiedName].
 //
 // A resource keeps its URI, with two exceptions. The path of a ui:// or skill:// URI begins with the server
 // (ui://SERVER/page.html). A URI that an earlier server of the configuration also lists becomes indus://SERVER/URI.

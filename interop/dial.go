@@ -52,7 +52,7 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 		return conn.DialHTTP(ctx, u, o)
 	case config.SSE:
 		if e.server.Era == Modern {
-			return nil, conn.Handshake{}, errors.New("HTTP+SSE is older than the modern era: set interop.HTTP, or another era")
+			return nil, conn.Handshake{}, errors.New("HTTP+SSE is older than the modern era: set config.HTTP, or another era")
 		}
 		u, err := e.url(t.URL, t.Headers)
 		if err != nil {

@@ -100,7 +100,7 @@ func Approved(entries []Entry) func(of Entry) (Entry, bool) {
 }
 
 // Approve records that a person accepts versions of tools, given as entries of [Changed]. An attachment under
-// [interop.HoldChanges] lists them within moments. note names the person.
+// [config.HoldChanges] lists them within moments. note names the person.
 func Approve(ctx context.Context, log Log, note string, versions ...Entry) error {
 	var accepts []Entry
 	run := string(NewKey())

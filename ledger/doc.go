@@ -21,9 +21,9 @@
 //		if err != nil {
 //			log.Fatal(err)
 //		}
-//		a := ledger.Attach(ctx, ledger.Empty(), []interop.Server{
-//			{ID: "fs", Transport: interop.Stdio{Command: "mcp-server-filesystem", Args: []string{"."}}},
-//		}, &ledger.Options{Log: file, Policy: interop.HoldChanges})
+//		a := ledger.Attach(ctx, ledger.Empty(), []config.Server{
+//			{ID: "fs", Transport: config.Stdio{Command: "mcp-server-filesystem", Args: []string{"."}}},
+//		}, &ledger.Options{Log: file, Policy: config.HoldChanges})
 //		defer a.Close()
 //		fmt.Println(a.Names(), a.Counts())
 //	}
@@ -43,13 +43,13 @@
 // # Changed tools
 //
 // A tool that is approved and then changes is the oldest trick against users of MCP servers. The first listing of a
-// server approves its tools, and enrolls the server. Later the [interop.ChangePolicy] decides about a tool that is new,
-// or that differs in any byte of its object. The stricter of [interop.Server.Changes] and Options.Policy applies.
+// server approves its tools, and enrolls the server. Later the [config.ChangePolicy] decides about a tool that is new,
+// or that differs in any byte of its object. The stricter of [config.Server.Changes] and Options.Policy applies.
 // [Changed], [Approved] and [Approve] let a person decide. If the log was removed ([File.Removed]), no listing approves
 // anything.
 //
 // An approval is for the tool of a server under the server's own name. The rules of the configuration
-// ([interop.ToolRules]) do not matter: a tool that is denied for a while, or renamed, keeps its approval and its key.
+// ([config.ToolRules]) do not matter: a tool that is denied for a while, or renamed, keeps its approval and its key.
 // Only a description that the configuration puts in place of the server's own is part of the [Fingerprint]. If it
 // changes, the server counts as configured anew.
 //
@@ -77,7 +77,7 @@
 //
 // A [Shared] is the log of several machines, in a package cluster. Its records have the same lines, its archives are
 // records too, and a start reads from the newest archive on. It decides which listing of a server is the first: a
-// process enrolls a server only if no other process was faster. Under [interop.HoldChanges], an attachment lists a new
+// process enrolls a server only if no other process was faster. Under [config.HoldChanges], an attachment lists a new
 // server's tools once the log has them. While the cluster cannot be reached, nothing is newly approved: approved tools
 // stay, held tools stay held, and entries wait. A run whose process is gone ends when its lease has expired. If it goes
 // on nevertheless, it is recorded again.

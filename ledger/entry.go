@@ -68,7 +68,7 @@ type Entry struct {
 const (
 	NoteLost     = "lost"     // the server is gone, its tools may come back
 	noteUnlisted = "unlisted" // the server does not list the tool any more
-	noteExcluded = "left out" // the configuration excludes the tool: interop.ToolRules
+	noteExcluded = "left out" // the configuration excludes the tool: config.ToolRules
 	NoteRemoved  = "removed"  // the server is not configured any more
 	noteReplaced = "replaced" // the tool has another schema now
 	noteHeld     = "held"     // the new version is held

@@ -170,9 +170,9 @@
 // The order of rows, variables and headers is kept. A row with a url and a command is a url, unless its transport is
 // stdio. In args, env and headers, a number or a boolean counts as its text. Any other value that is not a string is
 // left out. Both get a note. If two variables or headers have one name, the last one counts. Names of headers are not
-// case-sensitive. A timeout of 0 is the default of [interop.Timeouts], and a negative one is no timeout. For "lazy"
-// and "idle" see [interop.Server]. For "per", "instances", "maxPrincipals", "maxConcurrent" and "maxQueue" (0 is none)
-// see [interop.Pool]. "single" has no effect without a cluster, and in a project's file. null is the same as absent.
+// case-sensitive. A timeout of 0 is the default of [config.Timeouts], and a negative one is no timeout. For "lazy"
+// and "idle" see [config.Server]. For "per", "instances", "maxPrincipals", "maxConcurrent" and "maxQueue" (0 is none)
+// see [config.Pool]. "single" has no effect without a cluster, and in a project's file. null is the same as absent.
 // Keys that begin with "$", "_", "/" or "#" are comments.
 //
 // An unknown key of a row is noted. If a value in "tools", "per", "single", "changes", "oauth", "tls",
@@ -180,7 +180,7 @@
 // or tokens sent, against the intention of the author. If a value in a view cannot be read, the view is left out. In
 // "auth", "policy", "audit", "approvals" and "cluster" it sets Broken.
 //
-// "changes" is the policy for tools that are new or changed since their server was approved ([interop.ChangePolicy]).
+// "changes" is the policy for tools that are new or changed since their server was approved ([config.ChangePolicy]).
 // The policy of the row comes first, then the policy of its file. A project's row is at least as strict as the user's
 // own files, both in general and for a row with its id. If two files have a view of one name, an "auth", a "policy", an
 // "audit", "approvals" or "cluster", the file with the higher precedence for servers counts. A project's file that was
@@ -193,7 +193,7 @@
 // the servers of a named file in Options.Dir or below, or in a directory for settings of programs in a project. The
 // home directory and the root are not projects.
 //
-// Any other server starts in an empty directory below servers in [StateDir] ([interop.Stdio.Fresh]). There npx, python
+// Any other server starts in an empty directory below servers in [StateDir] ([config.Stdio.Fresh]). There npx, python
 // -m and similar commands find nothing that came with a cloned repository. If that directory cannot be made, or if
 // others may write there, the row is skipped. Read makes the directory, unless Options.Dry is set.
 //
@@ -253,7 +253,7 @@
 // notes. [Load] turns such an error into a note as well.
 //
 // Notes and errors show names of servers, keys and variables, and never a value. The same holds for a [Row], in every
-// format. The servers themselves hold the values. The values of env and headers are [interop.Secret], but URL and Args
+// format. The servers themselves hold the values. The values of env and headers are [config.Secret], but URL and Args
 // are plain text. Do not log these two if they may contain variables.
 //
 // # Concurrency

@@ -26,7 +26,7 @@ type Call struct {
 }
 
 // Secret is text that prints as "<secret>" in every format, log and encoding, also in unexported fields. Its Reveal
-// method returns the text. The zero Secret is empty. It is the same type as interop.Secret.
+// method returns the text. The zero Secret is empty. It is the same type as config.Secret.
 type Secret = secret.Value
 
 // NewSecret returns a Secret with the text.

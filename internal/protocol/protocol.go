@@ -122,7 +122,7 @@ func EncodeInfo(info Info) json.RawMessage {
 	return b
 }
 
-// The time limits for connecting to a server and for listing, if interop.Timeouts does not set them.
+// The time limits for connecting to a server and for listing, if config.Timeouts does not set them.
 const (
 	DefaultConnect = 30 * time.Second // the first npx downloads the package
 	DefaultList    = 30 * time.Second

@@ -244,7 +244,7 @@ func (l *List) AppendRejected(all []Rejected) []Rejected {
 	return all
 }
 
-// Rules is the same as interop.ToolRules.
+// Rules is the same as config.ToolRules.
 type Rules struct {
 	Allow, Deny      []string
 	Rename, Describe map[string]string
