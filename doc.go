@@ -8,8 +8,7 @@
 //   - identity: authenticates the caller of an HTTP request: API keys, tokens of authorization servers.
 //   - approval: calls that wait for the approval of a person, and the grants.
 //   - policy: decides what a caller may do, by Cedar policies.
-//   - cluster: state that several processes share. cluster/nats keeps it in NATS JetStream,
-//     cluster/clustertest is for tests.
+//   - cluster: state that several processes share. cluster/nats keeps it in NATS JetStream.
 //   - replica: forwards requests to the process that holds their state, if several serve the same clients.
 //   - audit: one record for each request of a caller, in a file that shows changes.
 //   - toolbox: tools and their calls, without MCP. toolbox/catalog puts many tools behind four,

@@ -48,7 +48,7 @@ var roomBudget = map[string]int{
 	"agent":     3490,
 	"approval":  1220,
 	"audit":     1905,
-	"cluster":   2790,
+	"cluster":   1850,
 	"cmd":       33380,
 	"examples":  300,
 	"gateway":   7560,

@@ -59,7 +59,6 @@ var layers = []layer{
 		"HTTP requests between processes that serve the same clients: no idea of MCP, nor of the rights of a caller"},
 	{"cluster", []string{"internal/watch"}, "state that processes share: no idea of its meaning, nor of an engine"},
 	{"cluster/nats", []string{"cluster", "internal/watch"}, "one engine: no idea of the state, and no other package knows NATS"},
-	{"cluster/clustertest", []string{"cluster"}, "the tests of engines, and an engine in memory"},
 	{"approval", []string{"cluster", "internal/atomicfile", "internal/secret", "internal/statefile", "internal/text", "internal/watch",
 		"internal/wire"}, "calls that wait for a person: no idea of MCP, of tools, nor of rights"},
 	{"policy", []string{"internal/atomicfile", "internal/text", "internal/wire"},

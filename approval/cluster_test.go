@@ -12,7 +12,7 @@ import (
 
 	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/cluster"
-	"github.com/indusagi/indus/cluster/clustertest"
+	"github.com/indusagi/indus/internal/testkit/clustertest"
 )
 
 var (

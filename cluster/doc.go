@@ -1,5 +1,5 @@
 // Package cluster holds state that several processes share. An engine that exists already keeps it: package
-// cluster/nats connects to NATS JetStream, and clustertest.Memory is an engine in memory for tests.
+// cluster/nats connects to NATS JetStream.
 //
 //	engine, err := nats.Connect(ctx, &nats.Options{Servers: "nats://127.0.0.1:4222"})
 //	members, err := cluster.Join(ctx, engine, "a", "10.0.0.1:7333", 10*time.Second, nil)
@@ -20,10 +20,6 @@
 // No two clocks are compared. The holder of a lease counts its time from the moment before it sent the renewal, so for
 // the holder it ends before the engine lets it expire. A process that was paused finds its lease lost before it does
 // anything else with it ([Lease.Held]), and writes of an earlier holder fail, because their revision is old.
-//
-// # Testing
-//
-// clustertest.Run checks that an engine keeps these promises. Memory also loses answers and connections on request.
 //
 // # Concurrency
 //

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/cluster"
-	"github.com/indusagi/indus/cluster/clustertest"
+	"github.com/indusagi/indus/internal/testkit/clustertest"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )

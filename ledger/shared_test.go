@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/cluster"
-	"github.com/indusagi/indus/cluster/clustertest"
+	"github.com/indusagi/indus/internal/testkit/clustertest"
 	"github.com/indusagi/indus/ledger"
 )
 

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/cluster"
-	"github.com/indusagi/indus/cluster/clustertest"
 	"github.com/indusagi/indus/internal/testkit/authserver"
+	"github.com/indusagi/indus/internal/testkit/clustertest"
 	"github.com/indusagi/indus/oauth"
 )
 

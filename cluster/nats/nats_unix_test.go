@@ -24,8 +24,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/indusagi/indus/cluster"
-	"github.com/indusagi/indus/cluster/clustertest"
 	"github.com/indusagi/indus/cluster/nats"
+	"github.com/indusagi/indus/internal/testkit/clustertest"
 	"github.com/indusagi/indus/internal/testkit/natsserver"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/indusagi/indus/cluster/clustertest"
+	"github.com/indusagi/indus/internal/testkit/clustertest"
 )
 
 // sharing is a replica that shares its counts.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/cluster"
-	"github.com/indusagi/indus/cluster/clustertest"
+	"github.com/indusagi/indus/internal/testkit/clustertest"
 )
 
 const clients = 6

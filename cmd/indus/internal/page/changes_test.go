@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/cluster/clustertest"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
+	"github.com/indusagi/indus/internal/testkit/clustertest"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"

@@ -1,4 +1,4 @@
-// Package clustertest has an engine in memory, with faults, and the tests that every engine passes.
+// Package clustertest has an engine of package cluster in memory, with faults, and the tests that every engine passes.
 package clustertest
 
 import (
