@@ -61,7 +61,7 @@ var roomBudget = map[string]int{
 	"oauth":     4395,
 	"operation": 2630,
 	"policy":    3760,
-	"replica":   1130,
+	"replica":   1090,
 	"schema":    9250,
 	"toolbox":   7620,
 }

@@ -54,7 +54,7 @@ func (r *Replica) Listener(l net.Listener) net.Listener {
 	return tls.NewListener(l, &tls.Config{
 		MinVersion: tls.VersionTLS13,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			return r.opts.Credentials.server()
+			return r.opts.Credentials.config()
 		},
 	})
 }

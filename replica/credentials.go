@@ -13,136 +13,100 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/indusagi/indus/internal/sealed"
 )
 
-// Credentials authenticate replicas to each other: [KeyFile] or [TLSDir].
-type Credentials interface {
-	// server returns the configuration for the next connection from a peer, and client for the next one to a peer.
-	server() (*tls.Config, error)
-	client(host string) (*tls.Config, error)
-	// accepts reports whether a connection with the certificates of a peer may still be used.
-	accepts(*tls.ConnectionState) bool
-	// remedy says which files have to be equal.
-	remedy() string
-	// changed counts the changes of the files so far.
-	changed() int
+// Credentials authenticate replicas to each other: [KeyFile] or [TLSDir]. Changes of their files are followed.
+type Credentials struct {
+	paths  []string
+	remedy string // says which files have to be equal
+	read   func() (trust, error)
+
+	mu      sync.Mutex
+	checked time.Time
+	infos   []os.FileInfo
+	last    trust
+	changes int
 }
 
-var _, _ Credentials = (*files[keyring])(nil), (*files[authority])(nil)
+// trust holds what the files of credentials contained when they were read.
+type trust interface {
+	config() *tls.Config
+	// accept reports whether a connection with the certificates of a peer may still be used.
+	accept(*tls.ConnectionState) bool
+}
 
 // KeyFile returns credentials from a file with keys: one on each line, in hexadecimal or base64. The first key is used,
 // and all are accepted. The file must exist, and no other user may read it. Changes are followed: a removed key ends
 // the connections that use it.
-func KeyFile(path string) Credentials {
-	return &files[keyring]{
-		paths: []string{path}, advice: "give all replicas the same keys in " + path,
-		read: func() (*keyring, error) { return readKeyring(path) },
+func KeyFile(path string) *Credentials {
+	return &Credentials{
+		paths: []string{path}, remedy: "give all replicas the same keys in " + path,
+		read: func() (trust, error) { return readKeyring(path) },
 	}
 }
 
 // TLSDir returns credentials for ordinary mutual TLS from a directory with tls.crt, tls.key and ca.crt. Changes are
 // followed. The authority must sign nothing but replicas, because each of them is trusted with every principal.
-func TLSDir(dir string) Credentials {
+func TLSDir(dir string) *Credentials {
 	cert, key, ca := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "ca.crt")
-	return &files[authority]{
-		paths: []string{cert, key, ca}, advice: "an authority in " + ca + " must sign the certificates of all replicas",
-		read: func() (*authority, error) { return readAuthority(cert, key, ca) },
+	return &Credentials{
+		paths: []string{cert, key, ca}, remedy: "an authority in " + ca + " must sign the certificates of all replicas",
+		read: func() (trust, error) { return readAuthority(cert, key, ca) },
 	}
 }
 
 // statInterval is the interval at which the files of credentials are checked for changes.
 const statInterval = time.Second
 
-// trust holds what the files of credentials contained when they were read.
-type trust interface {
-	config() *tls.Config
-	accept(*tls.ConnectionState) bool
-}
-
-// files follows the files of credentials.
-type files[T any] struct {
-	paths  []string
-	advice string
-	read   func() (*T, error)
-
-	mu      sync.Mutex
-	checked time.Time
-	infos   []os.FileInfo
-	last    *T
-	changes int
-}
-
-// current returns the content of the files. If they cannot be read any more, the previous content stays.
-func (f *files[T]) current() (*T, int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+// current returns the content of the files, and the number of their changes so far. If they cannot be read any more,
+// the previous content stays.
+func (c *Credentials) current() (trust, int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	now := time.Now()
-	if f.last != nil && now.Sub(f.checked) < statInterval {
-		return f.last, f.changes, nil
+	if c.last != nil && now.Sub(c.checked) < statInterval {
+		return c.last, c.changes, nil
 	}
-	f.checked = now
-	infos := make([]os.FileInfo, len(f.paths))
-	same := f.last != nil
-	for i, path := range f.paths {
+	c.checked = now
+	infos := make([]os.FileInfo, len(c.paths))
+	for i, path := range c.paths {
 		infos[i], _ = os.Stat(path) // read returns the error
-		same = same && sameFile(infos[i], f.infos[i])
 	}
-	if same {
-		return f.last, f.changes, nil
+	if c.last != nil && slices.EqualFunc(infos, c.infos, sameFile) {
+		return c.last, c.changes, nil
 	}
-	fresh, err := f.read()
+	fresh, err := c.read()
 	switch {
 	case err == nil:
-		f.last, f.infos = fresh, infos
-		f.changes++
-	case f.last == nil:
+		c.last, c.infos = fresh, infos
+		c.changes++
+	case c.last == nil:
 		return nil, 0, err
 	}
-	return f.last, f.changes, nil
+	return c.last, c.changes, nil
 }
 
 func sameFile(a, b os.FileInfo) bool {
 	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-func (f *files[T]) trust() (trust, error) {
-	last, _, err := f.current()
-	if err != nil {
-		return nil, err
-	}
-	return any(last).(trust), nil
-}
-
-func (f *files[T]) server() (*tls.Config, error) {
-	t, err := f.trust()
+// config returns the configuration for the next connection to or from a peer.
+func (c *Credentials) config() (*tls.Config, error) {
+	t, _, err := c.current()
 	if err != nil {
 		return nil, err
 	}
 	return t.config(), nil
 }
 
-func (f *files[T]) client(host string) (*tls.Config, error) {
-	c, err := f.server()
-	if err == nil {
-		c.ServerName = host
-	}
-	return c, err
-}
-
-func (f *files[T]) accepts(s *tls.ConnectionState) bool {
-	t, err := f.trust()
+func (c *Credentials) accepts(s *tls.ConnectionState) bool {
+	t, _, err := c.current()
 	return err == nil && s != nil && t.accept(s)
-}
-
-func (f *files[T]) remedy() string { return f.advice }
-
-func (f *files[T]) changed() int {
-	_, n, _ := f.current()
-	return n
 }
 
 // keyring holds the keys of a file.

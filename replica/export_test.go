@@ -12,18 +12,17 @@ const MaxSilence = time.Second
 func init() { askInterval, maxSilence = 50*time.Millisecond, MaxSilence }
 
 // Dial connects to a peer as Forward does.
-func Dial(c Credentials) func(ctx context.Context, network, address string) (net.Conn, error) {
+func Dial(c *Credentials) func(ctx context.Context, network, address string) (net.Conn, error) {
 	r := &Replica{opts: Options{Credentials: c}}
 	return r.dialTLS(&net.Dialer{})
 }
 
 // Recheck makes credentials look at their files at the next use.
-func Recheck(all ...Credentials) {
+func Recheck(all ...*Credentials) {
 	for _, c := range all {
-		f := c.(*files[keyring])
-		f.mu.Lock()
-		f.checked = time.Time{}
-		f.mu.Unlock()
+		c.mu.Lock()
+		c.checked = time.Time{}
+		c.mu.Unlock()
 	}
 }
 

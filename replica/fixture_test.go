@@ -42,7 +42,7 @@ func writeFile(t testing.TB, path, text string) {
 }
 
 // newReplica returns the replica a, with the peer b at an address.
-func newReplica(t testing.TB, c replica.Credentials, address string) *replica.Replica {
+func newReplica(t testing.TB, c *replica.Credentials, address string) *replica.Replica {
 	t.Helper()
 	return newReplicaOf(t, &replica.Options{
 		Name: "a", Credentials: c, Peers: []replica.Peer{{Name: "a", Address: "127.0.0.1:1"}, {Name: "b", Address: address}},

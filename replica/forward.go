@@ -12,7 +12,7 @@ import (
 	"net/textproto"
 	"net/url"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -109,7 +109,7 @@ func (r *Replica) send(
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		if sent.begun() && len(q.Body) > 0 {
+		if !sent.giveUp() && len(q.Body) > 0 {
 			return nil, &Lost{Err: err}
 		}
 		return nil, fmt.Errorf("%w: %s: %w", ErrGone, q.To, err)
@@ -161,15 +161,15 @@ func (r *Replica) judge(name, address string, err error) error {
 	}
 	if _, known := r.untrusted.LoadOrStore(name, true); !known && r.opts.Report != nil {
 		r.opts.Report(fmt.Sprintf("the replica %s at %s: %s (%v): %s", name, address, reason, err,
-			r.opts.Credentials.remedy()))
+			r.opts.Credentials.remedy))
 	}
 	return fmt.Errorf("%w: %w", ErrUntrusted, err)
 }
 
 // dropStale closes unused connections that were made with other credentials.
 func (r *Replica) dropStale() {
-	now := int64(r.opts.Credentials.changed())
-	if r.credentials.Swap(now) != now {
+	_, changes, _ := r.opts.Credentials.current()
+	if now := int64(changes); r.credentials.Swap(now) != now {
 		r.transport.CloseIdleConnections()
 	}
 }
@@ -181,10 +181,11 @@ func (r *Replica) dialTLS(dialer *net.Dialer) func(ctx context.Context, network,
 		if err != nil {
 			return nil, err
 		}
-		config, err := r.opts.Credentials.client(host)
+		config, err := r.opts.Credentials.config()
 		if err != nil {
 			return nil, err
 		}
+		config.ServerName = host
 		ctx, cancel := context.WithTimeout(ctx, answerWait)
 		defer cancel()
 		return (&tls.Dialer{NetDialer: dialer, Config: config}).DialContext(ctx, network, address)
@@ -234,29 +235,27 @@ func dropHopHeaders(h http.Header) {
 	}
 }
 
-// The states of a delivery.
-const (
-	waiting int32 = iota // the owner has not begun to read the request
-	started              // the owner reads the request, and may run it
-	givenUp              // the owner never gets the body
-)
-
 var errGivenUp = errors.New("the request was given up")
 
 // delivery is the body of a request. net/http reads it when the owner asks for it.
 type delivery struct {
-	body   *bytes.Reader
-	state  atomic.Int32
-	isOver bool // guarded by inFlight.mu
+	body    *bytes.Reader
+	decided sync.Once // whether the request is sent
+	isSent  bool      // the owner reads the request, and may run it
+	isOver  bool      // guarded by inFlight.mu
 }
 
 // begin reports whether the request may be sent.
-func (d *delivery) begin() bool { return d.state.CompareAndSwap(waiting, started) || d.begun() }
-
-func (d *delivery) begun() bool { return d.state.Load() == started }
+func (d *delivery) begin() bool {
+	d.decided.Do(func() { d.isSent = true })
+	return d.isSent
+}
 
 // giveUp prevents that the request is sent. It returns false if it was sent already.
-func (d *delivery) giveUp() bool { return d.state.CompareAndSwap(waiting, givenUp) }
+func (d *delivery) giveUp() bool {
+	d.decided.Do(func() {})
+	return !d.isSent
+}
 
 func (d *delivery) Read(p []byte) (int, error) {
 	if !d.begin() {

@@ -19,7 +19,7 @@ type Options struct {
 	// Name is the name of this replica: 1 to 32 of a-z, 0-9 and "-".
 	Name string
 	// Credentials authenticate replicas to each other: [KeyFile] or [TLSDir].
-	Credentials Credentials
+	Credentials *Credentials
 	// Peers are the other replicas. This replica itself may be among them. Nil means that there are none.
 	Peers []Peer
 	// Claims returns what the owner needs to know of an authenticated request besides its principal, and Restore returns
@@ -62,7 +62,7 @@ func New(opts *Options) (*Replica, error) {
 	case opts.Credentials == nil:
 		return nil, errors.New("a replica needs credentials")
 	}
-	if _, err := opts.Credentials.server(); err != nil {
+	if _, err := opts.Credentials.config(); err != nil {
 		return nil, err
 	}
 	if err := r.peers.set(&r.opts); err != nil {

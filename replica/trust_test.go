@@ -279,7 +279,7 @@ func TestCredentialsMustExist(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name string
-		c    replica.Credentials
+		c    *replica.Credentials
 		want string
 	}{
 		{"a", nil, "needs credentials"},
