@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/indusagi/indus/internal/watch"
@@ -31,12 +32,12 @@ type Document struct {
 	running sync.WaitGroup
 	changed chan struct{} // has a value if the engine has another revision
 	watches watch.List
+	// announced is the revision of the last change. Until it is read, a read was old.
+	announced atomic.Uint64
 
 	mu       sync.Mutex
 	text     []byte // nil: there is no document
 	revision uint64
-	// announced is the revision of the last change. Until it is read, a read was old.
-	announced uint64
 }
 
 // OpenDocument opens the document of a name, which is 1 to 24 of a-z, 0-9 and "-". It returns once the text is read.
@@ -52,11 +53,10 @@ func OpenDocument(ctx context.Context, engine Engine, name string) (*Document, e
 	d.stop = stop
 	d.running.Go(func() {
 		_ = d.heads.Watch(run, func(c Change) {
-			d.announce(c)
-			select {
-			case d.changed <- struct{}{}:
-			default:
+			if c.Key == headKey {
+				d.announced.Store(c.Revision)
 			}
+			watch.Signal(d.changed)
 		})
 	})
 	d.running.Go(func() { d.follow(run) })
@@ -78,7 +78,7 @@ func (d *Document) follow(ctx context.Context) {
 			return
 		}
 		for {
-			if _, revision, err := d.Load(ctx); err == nil && d.isCurrent(revision) {
+			if _, revision, err := d.Load(ctx); err == nil && revision >= d.announced.Load() {
 				break
 			}
 			if !watch.Sleep(ctx, retryLoad) {
@@ -86,21 +86,6 @@ func (d *Document) follow(ctx context.Context) {
 			}
 		}
 	}
-}
-
-func (d *Document) announce(c Change) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if c.Key == headKey {
-		d.announced = c.Revision
-	}
-}
-
-// isCurrent reports whether a revision is as new as the last change.
-func (d *Document) isCurrent(revision uint64) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return revision >= d.announced
 }
 
 // Read returns the last known text, and its revision. A text of nil means that there is no document. While the engine

@@ -26,11 +26,10 @@ func OpenHolders(ctx context.Context, kv KV) (*Holders, error) {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	h.stop = stop
 	current := make(chan struct{})
-	var once sync.Once
 	h.running.Go(func() {
 		_ = kv.Watch(run, func(c Change) {
 			if c.Current {
-				once.Do(func() { close(current) })
+				close(current)
 				return
 			}
 			h.note(c)
