@@ -155,7 +155,7 @@ func New(ctx context.Context, servers []config.Server, opts *Options) *Gateway {
 		g.rates.Join()
 		g.running.Go(func() { g.rates.Share(g.ctx, bus) })
 	}
-	g.attached = ledger.Attach(ctx, ledger.Empty(), servers, g.ledgerOptions())
+	g.attached = ledger.Attach(ctx, ledger.Ledger{}, servers, g.ledgerOptions())
 	saves := g.opts.Ledger
 	g.lists = lists.New(g.ctx, lists.Options{
 		Attached: g.attached, Table: g.table, Running: &g.running, Changed: g.notifyClients,

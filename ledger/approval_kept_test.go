@@ -76,7 +76,7 @@ func TestALongNameIsHeld(t *testing.T) {
 		name := "echo" + strings.Repeat("x", 1100)
 		s := newShelf(t, "fs", row(name, "Echoes."))
 		path := logPath(t)
-		ledger.Attach(t.Context(), ledger.Empty(), configs(s), &ledger.Options{Log: open(t, path)}).Close()
+		ledger.Attach(t.Context(), ledger.Ledger{}, configs(s), &ledger.Options{Log: open(t, path)}).Close()
 		s.fill(t, row(name, "Echoes otherwise."))
 		a := attach(t, configs(s), &ledger.Options{Log: open(t, path), Policy: config.HoldChanges})
 		if got := listed(a); got != "" {

@@ -97,7 +97,7 @@ func attach(t testing.TB, servers []config.Server, o *ledger.Options) *ledger.At
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), giveUp)
 	defer cancel()
-	a := ledger.Attach(ctx, ledger.Empty(), servers, o)
+	a := ledger.Attach(ctx, ledger.Ledger{}, servers, o)
 	t.Cleanup(a.Close)
 	return a
 }

@@ -39,7 +39,7 @@ func TestAttachWhileTheLogIsOpened(t *testing.T) {
 
 // Close ends an attachment even if its log never opens.
 func TestCloseWhileTheLogIsOpened(t *testing.T) {
-	a := ledger.Attach(t.Context(), ledger.Empty(), nil, &ledger.Options{
+	a := ledger.Attach(t.Context(), ledger.Ledger{}, nil, &ledger.Options{
 		Open: func(ctx context.Context) ledger.Log { <-ctx.Done(); return nil },
 	})
 	a.Close()

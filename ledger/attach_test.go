@@ -17,9 +17,9 @@ func TestAttachEnrolls(t *testing.T) {
 	fs, web := newShelf(t, "fs", row("echo", "Echoes."), row("read", "Reads.\nAll of it.")), newShelf(t, "web", row("echo", "Echoes too."))
 	typo := config.Server{ID: "typo", Transport: config.Stdio{Command: "no-such-command"}}
 	log := open(t, logPath(t))
-	before := ledger.Empty().Enroll(start, capability("old", "tool", "", anyObject))
+	before := ledger.Ledger{}.Enroll(start, capability("old", "tool", "", anyObject))
 	o := &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{Restart: interop.Restart{Off: true}}}, Log: log, By: "a test"}
-	a := ledger.Attach(t.Context(), ledger.Empty(), append(configs(fs, web), typo), o)
+	a := ledger.Attach(t.Context(), ledger.Ledger{}, append(configs(fs, web), typo), o)
 	defer a.Close()
 
 	if diff := cmp.Diff([]string{"fs__echo", "fs__read", "web__echo"}, a.Names()); diff != "" || a.Enrolled != 3 {
@@ -62,7 +62,7 @@ func TestAttachEnrolls(t *testing.T) {
 }
 
 func TestAttachNothing(t *testing.T) {
-	l := ledger.Empty().Enroll(start, capability("old", "tool", "", anyObject))
+	l := ledger.Ledger{}.Enroll(start, capability("old", "tool", "", anyObject))
 	log := open(t, logPath(t))
 	a := ledger.Attach(t.Context(), l, nil, &ledger.Options{Log: log})
 	defer a.Close()

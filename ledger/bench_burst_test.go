@@ -32,7 +32,7 @@ func BenchmarkServersComeUp(b *testing.B) {
 				configs[i] = servers[i].Config()
 			}
 			for b.Loop() {
-				l := ledger.Empty()
+				l := ledger.Ledger{}
 				a := ledger.Attach(b.Context(), l, configs, &ledger.Options{Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: interoptest.Endpoints(servers...)}, Wait: -1}})
 				if err := a.Fleet.Settle(b.Context()); err != nil {
 					b.Fatal(err)

@@ -44,12 +44,12 @@ func BenchmarkAttach(b *testing.B) {
 	appendTo(b, open(b, path), many(20_000)...)
 	b.ResetTimer()
 	for b.Loop() {
-		ledger.Attach(b.Context(), ledger.Empty(), nil, &ledger.Options{Log: open(b, path), Warm: true}).Close()
+		ledger.Attach(b.Context(), ledger.Ledger{}, nil, &ledger.Options{Log: open(b, path), Warm: true}).Close()
 	}
 }
 
 func BenchmarkReduce(b *testing.B) {
-	log := ledger.Empty().Append(many(10_000)...).Log()
+	log := ledger.Ledger{}.Append(many(10_000)...).Log()
 	for b.Loop() {
 		ledger.Reduce(log)
 	}

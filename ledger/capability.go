@@ -3,12 +3,11 @@ package ledger
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/internal/chain"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -65,8 +64,7 @@ func sumOf(c *Capability) string {
 	if len(raw) == 0 {
 		raw = c.object()
 	}
-	sum := sha256.Sum256(raw)
-	return hex.EncodeToString(sum[:])
+	return chain.Hash(raw)
 }
 
 // object returns a tool object for a tool that came without one.

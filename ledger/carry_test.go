@@ -69,7 +69,7 @@ func (r *randomLog) next() ledger.Entry {
 	e := enrolled(run, 0, capability(server.ID, fmt.Sprint("t", r.IntN(3)), fmt.Sprint("version ", r.IntN(4)), anyObject))
 	e.At = time.Time{}
 	e.Config, e.Changed = ledger.Fingerprint(server), r.IntN(4) == 0
-	e.Sum = ledger.Empty().Enroll(start, *e.Capability).Log()[0].Sum
+	e.Sum = ledger.Ledger{}.Enroll(start, *e.Capability).Log()[0].Sum
 	switch r.IntN(16) {
 	case 0:
 		r.runs = slices.Delete(r.runs, at, at+1)

@@ -16,7 +16,7 @@ func TestADescriptionIsKept(t *testing.T) {
 	path := logPath(t)
 	servers := []config.Server{{ID: "fs"}}
 	attach := func(servers []config.Server) *ledger.Attachment {
-		a := ledger.Attach(t.Context(), ledger.Empty(), servers, &ledger.Options{
+		a := ledger.Attach(t.Context(), ledger.Ledger{}, servers, &ledger.Options{
 			Log:   ledger.Unsynced(open(t, path)),
 			Mount: &interop.MountOptions{Wait: -1, FleetOptions: interop.FleetOptions{Restart: interop.Restart{Off: true}}},
 		})

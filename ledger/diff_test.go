@@ -14,7 +14,7 @@ import (
 // rawTool returns the Enroll of a tool with this object.
 func rawTool(tool, object string) ledger.Entry {
 	c := ledger.Capability{Server: "s", Tool: tool, Name: "s__" + tool, Wire: toolbox.Wire{JSON: json.RawMessage(object)}}
-	return ledger.Empty().Enroll(start, c).Log()[0]
+	return ledger.Ledger{}.Enroll(start, c).Log()[0]
 }
 
 // fieldsOf returns a diff as lines: path, before, after.

@@ -21,7 +21,7 @@
 //		if err != nil {
 //			log.Fatal(err)
 //		}
-//		a := ledger.Attach(ctx, ledger.Empty(), []config.Server{
+//		a := ledger.Attach(ctx, ledger.Ledger{}, []config.Server{
 //			{ID: "fs", Transport: config.Stdio{Command: "mcp-server-filesystem", Args: []string{"."}}},
 //		}, &ledger.Options{Log: file, Policy: config.HoldChanges})
 //		defer a.Close()

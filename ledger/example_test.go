@@ -41,7 +41,7 @@ func ExampleAttach() {
 	}
 	server := greeter()
 	defer server.Close()
-	a := ledger.Attach(ctx, ledger.Empty(), []config.Server{server.Config()}, &ledger.Options{
+	a := ledger.Attach(ctx, ledger.Ledger{}, []config.Server{server.Config()}, &ledger.Options{
 		Log: file, By: "an example", Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{Endpoint: interoptest.Endpoints(server)}},
 	})
 	fmt.Println(a.Enrolled, "enrolled:", a.Names())
@@ -67,7 +67,7 @@ func ExampleAttach() {
 
 func ExampleReduce() {
 	at := time.Now()
-	l := ledger.Empty().
+	l := ledger.Ledger{}.
 		Enroll(at, ledger.Capability{Name: "fs__read", Server: "fs", Tool: "read"}).
 		Enroll(at, ledger.Capability{Name: "web__get", Server: "web", Tool: "get"}).
 		Withdraw(at, "fs")
@@ -82,7 +82,7 @@ func ExampleContentKey() {
 }
 
 func ExampleUntil() {
-	entries := ledger.Empty().
+	entries := ledger.Ledger{}.
 		Enroll(start, ledger.Capability{Name: "fs__read", Server: "fs", Tool: "read"}).
 		Withdraw(start.Add(time.Hour), "fs").Log()
 	for _, at := range []time.Time{start.Add(time.Minute), start.Add(2 * time.Hour)} {

@@ -1,13 +1,12 @@
 package ledger
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/gowebpki/jcs"
+	"github.com/indusagi/indus/internal/chain"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/oklog/ulid/v2"
@@ -15,11 +14,6 @@ import (
 
 // Key is the key under which a tool is enrolled. Of two enrollments with one key, the later one counts.
 type Key string
-
-const (
-	contentPrefix = "bk_"
-	contentChars  = 32
-)
 
 // ContentKey returns a pure function of a tool's identity: its qualified name, [config.QualifiedName], and its schema
 // as the server wrote it. A nil schema means none. The same tool has the same key in every process, whatever the order
@@ -39,8 +33,7 @@ func ContentKey(qualified string, schema json.RawMessage) Key {
 			identity = canonical
 		}
 	}
-	sum := sha256.Sum256(identity)
-	return Key(contentPrefix + hex.EncodeToString(sum[:])[:contentChars])
+	return Key("bk_" + chain.Hash(identity)[:32])
 }
 
 // quoteRaw keeps the bytes of a string that is not UTF-8, because it has no canonical form. Thus two names never become
@@ -56,19 +49,12 @@ func quoteRaw(dst []byte, s string) []byte {
 // order in which they were made.
 func NewKey() Key { return Key(ulid.Make().String()) }
 
-// ServerOf returns the part of a qualified name before the first "__". It returns "" if there is no "__", or nothing
-// before it. Use it only for names without an [Entry], which has the server.
-func ServerOf(qualified string) string {
-	if server, _, ok := strings.Cut(qualified, config.Qualifier); ok {
-		return server
+// SplitName splits a qualified name at the first "__". If there is no "__", or nothing before it, the server is "" and
+// the tool is the whole name. Use it only for names without an [Entry], which has both.
+func SplitName(qualified string) (server, tool string) {
+	server, tool, ok := strings.Cut(qualified, config.Qualifier)
+	if !ok || server == "" {
+		return "", qualified
 	}
-	return ""
-}
-
-// ToolOf returns the part of a qualified name after the server, or the whole name if [ServerOf] returns "".
-func ToolOf(qualified string) string {
-	if server, tool, ok := strings.Cut(qualified, config.Qualifier); ok && server != "" {
-		return tool
-	}
-	return qualified
+	return server, tool
 }

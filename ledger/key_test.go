@@ -54,19 +54,19 @@ func TestNameVectors(t *testing.T) {
 		t.Fatal("no vectors")
 	}
 	for _, v := range all.ServerOf {
-		if got := ledger.ServerOf(v.Name); got != v.Want {
-			t.Errorf("ServerOf(%q) = %q, want %q", v.Name, got, v.Want)
+		if got, _ := ledger.SplitName(v.Name); got != v.Want {
+			t.Errorf("the server of %q is %q, want %q", v.Name, got, v.Want)
 		}
 	}
 	for _, v := range all.Qualify {
 		got := config.QualifiedName(v.Server, v.Tool)
-		if got != v.Want || ledger.ServerOf(got) != v.Server || ledger.ToolOf(got) != v.Tool {
-			t.Errorf("QualifiedName(%q, %q) = %q, and back %q, %q", v.Server, v.Tool, got, ledger.ServerOf(got), ledger.ToolOf(got))
+		if server, tool := ledger.SplitName(got); got != v.Want || server != v.Server || tool != v.Tool {
+			t.Errorf("QualifiedName(%q, %q) = %q, and back %q, %q", v.Server, v.Tool, got, server, tool)
 		}
 	}
 	for name, want := range map[string]string{"__leading": "__leading", "plain": "plain", "": "", "a__b__c": "b__c"} {
-		if got := ledger.ToolOf(name); got != want {
-			t.Errorf("ToolOf(%q) = %q, want %q", name, got, want)
+		if _, got := ledger.SplitName(name); got != want {
+			t.Errorf("the tool of %q is %q, want %q", name, got, want)
 		}
 	}
 }

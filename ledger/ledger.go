@@ -9,14 +9,11 @@ import (
 )
 
 // Ledger is a log and its snapshot, as one value. Every method returns a new ledger and leaves its receiver unchanged.
-// The zero Ledger is empty.
+// The zero Ledger is empty: its first entry will have the Seq 1.
 type Ledger struct {
 	log      []Entry // never changed in place
 	snapshot Snapshot
 }
-
-// Empty returns a ledger without entries. Its first entry will have the Seq 1.
-func Empty() Ledger { return Ledger{} }
 
 // FromLog returns the ledger of a log, which may be in any order. New entries follow its highest Seq.
 func FromLog(entries []Entry) Ledger {

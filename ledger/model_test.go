@@ -84,7 +84,7 @@ func TestLedgerIsTheModel(t *testing.T) {
 }
 
 func againstModel(t *testing.T, r *rand.Rand) {
-	m, l := newModel(), ledger.Empty()
+	m, l := newModel(), ledger.Ledger{}
 	type moment struct {
 		l ledger.Ledger
 		s state
@@ -153,7 +153,7 @@ func wantReplay(t *testing.T, r *rand.Rand, l ledger.Ledger, want state) {
 }
 
 func TestLedgerBegins(t *testing.T) {
-	l := ledger.Empty()
+	l := ledger.Ledger{}
 	if l.Next() != 1 || len(l.Log()) != 0 || len(l.Snapshot().Live) != 0 {
 		t.Errorf("an empty ledger has %v, next %d", l.Log(), l.Next())
 	}

@@ -94,7 +94,7 @@ func TestCloseWritesWhatWaits(t *testing.T) {
 	log := &fullDisk{File: open(t, logPath(t))}
 	log.failures.Store(1)
 	s := newShelf(t, "fs", row("echo", ""))
-	a := ledger.Attach(t.Context(), ledger.Empty(), configs(s), &ledger.Options{Log: log})
+	a := ledger.Attach(t.Context(), ledger.Ledger{}, configs(s), &ledger.Options{Log: log})
 	a.Close()
 	a.Close()
 	if got := strings.Join(recordedWords(t, a, log), ", "); got != "begin, enroll fs echo, end" {

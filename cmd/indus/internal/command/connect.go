@@ -73,7 +73,7 @@ func (f *LedgerFlags) Connect(
 			return nil, fmt.Errorf(
 				"%w; the configuration holds back changed tools, and the ledger is needed to detect them", err)
 		}
-		a := ledger.Attach(ctx, ledger.Empty(), servers, &ledger.Options{Mount: o, Log: log, By: "indus mcp"})
+		a := ledger.Attach(ctx, ledger.Ledger{}, servers, &ledger.Options{Mount: o, Log: log, By: "indus mcp"})
 		c.Mounted, c.Closers = &interop.Mounted{Box: a.Box, Fleet: a.Fleet}, []func(){a.Close, tokens.Close}
 	} else {
 		c.Mounted = interop.Mount(ctx, servers, o)

@@ -137,7 +137,7 @@ func TestChangesOfOtherProcesses(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, deskOptions{servers: map[string]*mcp.Server{"s": newEcho(oneTool()).Server}})
 	other := newEcho(&mcp.Tool{Name: "read", Description: "one"})
-	a := ledger.Attach(t.Context(), ledger.Empty(), []config.Server{{ID: "other"}}, &ledger.Options{
+	a := ledger.Attach(t.Context(), ledger.Ledger{}, []config.Server{{ID: "other"}}, &ledger.Options{
 		Log: d.log, Mount: &interop.MountOptions{FleetOptions: interop.FleetOptions{
 			Endpoint: d.connector(map[string]*mcp.Server{"other": other.Server}),
 		}},

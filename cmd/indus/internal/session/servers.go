@@ -42,7 +42,7 @@ func (x *session) attach(ctx context.Context) error {
 		return err
 	}
 	x.config, x.log, x.signIns = c, log, signin.Open(x.streams)
-	x.servers = ledger.Attach(ctx, ledger.Empty(), configured, &ledger.Options{
+	x.servers = ledger.Attach(ctx, ledger.Ledger{}, configured, &ledger.Options{
 		Mount: &interop.MountOptions{
 			FleetOptions: interop.FleetOptions{Endpoint: x.endpoint, Logger: x.streams.Logger()}, Wait: -1,
 		},
