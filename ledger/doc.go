@@ -11,7 +11,7 @@
 //		"fmt"
 //		"log"
 //
-//		"github.com/indusagi/indus/interop"
+//		"github.com/indusagi/indus/interop/config"
 //		"github.com/indusagi/indus/ledger"
 //	)
 //
