@@ -56,7 +56,7 @@ var roomBudget = map[string]int{
 	"identity":  1850,
 	"internal":  13400,
 	"interop":   12660,
-	"ledger":    4900,
+	"ledger":    4830,
 	"mcpconfig": 10935,
 	"oauth":     4395,
 	"operation": 2630,

@@ -64,7 +64,8 @@ type Attachment struct {
 	background   sync.WaitGroup
 	releaseLease func() // ends the run's lease; set in the background
 	closeOnce    sync.Once
-	closing      chan struct{}
+	life         context.Context // of the follower and the poller
+	endLife      context.CancelFunc
 	pollOnce     sync.Once
 	knownTools   func(server string) []toolbox.Wire // set before the servers are in the fleet
 	cancel       context.CancelFunc                 // cancels the opening of the log
@@ -166,13 +167,14 @@ func (a *Attachment) filter(fleet *interop.Fleet) toolbox.Source {
 func newAttachment(l Ledger, servers []config.Server, o *Options) *Attachment {
 	a := &Attachment{
 		Run: string(NewKey()), logger: slog.New(slog.DiscardHandler), releaseLease: func() {}, cancel: func() {},
-		closing: make(chan struct{}), started: make(chan struct{}), wake: make(chan struct{}, 1),
+		started: make(chan struct{}), wake: make(chan struct{}, 1),
 		visible: &toolbox.Snapshot{Version: 1},
 		guard: guard{
 			recorded: map[toolID]Entry{}, heldByName: map[string]toolID{}, approved: newApprovals(),
 			enrolling: map[origin]bool{}, sumCache: map[string]cachedSum{},
 		},
 	}
+	a.life, a.endLife = context.WithCancel(context.Background())
 	if o != nil {
 		a.opts = *o
 	}
@@ -204,7 +206,7 @@ func newAttachment(l Ledger, servers []config.Server, o *Options) *Attachment {
 func (a *Attachment) readLog(ctx context.Context, servers []config.Server) {
 	state := StateOf(nil)
 	if a.opts.Log != nil {
-		shared, isShared := a.opts.Log.(sharedLog)
+		shared, isShared := a.opts.Log.(*Shared)
 		entries, err := a.opts.Log.Read(ctx, 0)
 		a.mu.Lock()
 		state = StateOf(entries)
@@ -327,7 +329,7 @@ func (a *Attachment) Accept(ctx context.Context, server, name, note string) erro
 	a.guard.acceptCount++
 	a.mu.Unlock()
 	a.update()
-	if l, ok := a.opts.Log.(sharedLog); ok {
+	if l, ok := a.opts.Log.(*Shared); ok {
 		return a.adoptShared(ctx, l, false, nil)
 	}
 	return nil

@@ -12,18 +12,8 @@ import (
 	"github.com/indusagi/indus/interop/config"
 )
 
-// sharedLog is a log that decides which listing of a server is the first, because several processes may list it at the
-// same time. [Shared] is one.
-type sharedLog interface {
-	fileLog
-	approvals(ctx context.Context, after uint64, current bool) (*approvals, uint64, error)
-	takeEnded(run string) bool
-	mayReap() bool
-}
-
-var _ sharedLog = (*Shared)(nil)
-
-// sharedApprovals is the part of a guard for a shared log. A version that is not changed is undecided until the log has
+// sharedApprovals is the part of a guard for a [Shared] log. The log decides which listing of a server is the first,
+// because several processes may list it at the same time. A version that is not changed is undecided until the log has
 // it: the tool is not listed yet.
 type sharedApprovals struct {
 	active    bool // the log is shared
@@ -35,7 +25,7 @@ type sharedApprovals struct {
 }
 
 // share begins with what a shared log has decided, as this process knows it.
-func (g *guard) share(ctx context.Context, l sharedLog) {
+func (g *guard) share(ctx context.Context, l *Shared) {
 	decided, revision, _ := l.approvals(ctx, 0, false)
 	g.shared.active = true
 	g.adopt("", decided, revision, nil, func(string) bool { return false })
@@ -86,7 +76,7 @@ func (g *guard) adopt(
 
 // adoptShared takes what a shared log has decided. If current is set, it reads the log before. written holds entries of
 // this run that were just written.
-func (a *Attachment) adoptShared(ctx context.Context, l sharedLog, current bool, written []Entry) error {
+func (a *Attachment) adoptShared(ctx context.Context, l *Shared, current bool, written []Entry) error {
 	a.mu.Lock()
 	before := a.guard.shared.revision
 	a.mu.Unlock()
@@ -112,7 +102,7 @@ func (a *Attachment) adoptShared(ctx context.Context, l sharedLog, current bool,
 // afterWrite follows each write of the log. Without a shared log it does nothing.
 func (a *Attachment) afterWrite(batch []Entry, err error) {
 	a.mu.Lock()
-	l, ok := a.opts.Log.(sharedLog)
+	l, ok := a.opts.Log.(*Shared)
 	if ok {
 		a.guard.shared.cut = err != nil
 	}
@@ -128,13 +118,13 @@ func (a *Attachment) afterWrite(batch []Entry, err error) {
 
 // pollShared takes what other processes have decided. If another process took this run for gone, the run is recorded
 // again.
-func (a *Attachment) pollShared(l sharedLog) {
+func (a *Attachment) pollShared(l *Shared) {
 	ctx, cancel := context.WithTimeout(context.Background(), a.opts.Poll+time.Second)
 	defer cancel()
 	if a.adoptShared(ctx, l, true, nil) != nil {
 		return
 	}
-	a.journal.recorder.retryNow()
+	watch.Signal(a.journal.recorder.retry)
 	if l.mayReap() {
 		if _, err := l.Reap(ctx); err != nil && !errors.Is(err, cluster.ErrUnavailable) {
 			a.logger.Warn("runs that are over cannot be ended", "err", err)

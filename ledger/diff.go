@@ -50,24 +50,18 @@ type Word struct {
 // Diff returns the changes of the tools between two times, given the entries of [Live] or a [Snapshot] at each. Changed
 // and removed tools come first, in the order of before, then the new tools.
 func Diff(before, after []Entry) []Change {
-	same := map[version]int{} // how often each version is on both sides
-	for _, e := range after {
-		same[e.version()]++
-	}
-	var rest []Entry
-	for _, e := range before {
-		same[e.version()]--
-		if same[e.version()] < 0 {
-			rest = append(rest, e)
-		}
-	}
 	now := map[toolID][]Entry{} // the later entries that are not on both sides
-	for _, e := range slices.Backward(after) {
-		same[e.version()]--
-		if same[e.version()] >= 0 {
-			now[e.anyConfig()] = append([]Entry{e}, now[e.anyConfig()]...)
-		}
+	for _, e := range after {
+		now[e.anyConfig()] = append(now[e.anyConfig()], e)
 	}
+	rest := slices.DeleteFunc(slices.Clone(before), func(b Entry) bool {
+		later := now[b.anyConfig()]
+		i := slices.IndexFunc(later, func(a Entry) bool { return a.Sum == b.Sum })
+		if i >= 0 {
+			now[b.anyConfig()] = slices.Delete(later, i, i+1)
+		}
+		return i >= 0
+	})
 	return pairChanges(rest, after, now)
 }
 
@@ -94,9 +88,8 @@ func pairChanges(before, after []Entry, now map[toolID][]Entry) (out []Change) {
 	return out
 }
 
-// anyConfig and version identify tools independently of their server's configuration.
+// anyConfig identifies a tool independently of its server's configuration.
 func (e Entry) anyConfig() toolID { return toolID{"", e.Server, e.Tool} }
-func (e Entry) version() version  { return version{"", e.Server, e.Tool, e.Sum} }
 
 func newChange(kind string, tool, before, after Entry) Change {
 	return Change{Kind: kind, Server: tool.Server, Tool: tool.Tool, Name: tool.Name, Before: before, After: after}

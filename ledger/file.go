@@ -35,16 +35,11 @@ type File struct {
 	tail         *scan       // the part that was read so far
 	info         os.FileInfo // of the file that tail was read from
 	loggedDamage int         // number of damages of tail that were logged
-	last         lastRead
-	removed      bool // this process began the log anew, because it had been removed
+	lastInfo     os.FileInfo // of the file at the last read, so that repeated reads learn cheaply that nothing is new
+	lastHigh     uint64      // the number up to which it was read
+	removed      bool        // this process began the log anew, because it had been removed
 
 	leased sync.Map // run: its open file; without a reference it would be closed
-}
-
-// lastRead records how far a log was read, so that repeated reads learn cheaply that there is nothing new.
-type lastRead struct {
-	info os.FileInfo
-	high uint64
 }
 
 var _ Log = (*File)(nil)
@@ -164,7 +159,7 @@ func (f *File) beginAgain(file *os.File) error {
 	f.removed = true
 	f.tail.advanceTail(batch, lines)
 	info, err := file.Stat()
-	f.info, f.loggedDamage, f.last = info, 0, lastRead{}
+	f.info, f.loggedDamage, f.lastInfo = info, 0, nil
 	return err
 }
 
@@ -237,21 +232,15 @@ func (f *File) Append(ctx context.Context, entries ...Entry) (stored []Entry, er
 		}
 		stored = f.tail.advanceTail(batch, lines)
 		if f.tail.Offset >= f.tail.archiveSize(f.archiveSize) {
-			file.Close() // Windows replaces no file that is open
-			f.rotate()
+			file.Close()                        // Windows replaces no file that is open
+			if err := f.archive(); err != nil { // for example a full disk: tried again when it has grown by as much again
+				f.tail.grown = f.tail.Offset
+				f.logger.Warn("the ledger cannot be made an archive, and grows", "err", err)
+			}
 		}
 		return nil
 	})
 	return stored, err
-}
-
-// rotate begins a new log. If that fails, for example on a full disk, the present log grows. The next attempt is made
-// when it has grown by as much again. The caller holds mu.
-func (f *File) rotate() {
-	if err := f.archive(); err != nil {
-		f.tail.grown = f.tail.Offset
-		f.logger.Warn("the ledger cannot be made an archive, and grows", "err", err)
-	}
 }
 
 // Read implements [Log]. It waits at most for an append that is under way. It reads archives only if they have entries
@@ -288,7 +277,7 @@ func (f *File) entries(ctx context.Context, after, archived uint64) ([]Entry, er
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.last = lastRead{info, s.High}
+	f.lastInfo, f.lastHigh = info, s.High
 	if archived == math.MaxUint64 {
 		f.adoptTail(s, info)
 	}
@@ -309,8 +298,8 @@ func (f *File) adoptTail(s *scan, info os.FileInfo) {
 func (f *File) isUnchanged(info os.FileInfo, after uint64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	last := f.last.info
-	return after > 0 && after == f.last.high && last != nil && os.SameFile(last, info) && last.Size() == info.Size() &&
+	last := f.lastInfo
+	return after > 0 && after == f.lastHigh && last != nil && os.SameFile(last, info) && last.Size() == info.Size() &&
 		last.ModTime().Equal(info.ModTime())
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/oklog/ulid/v2"
 
@@ -65,22 +66,25 @@ func (f *File) Unwritten(ctx context.Context) (runs []string, err error) {
 	if _, err := f.Reap(ctx); err != nil { // has to write if a run is over
 		f.logger.Warn("runs that are over cannot be ended", "err", err)
 	}
-	files, err := os.ReadDir(f.path + runsSuffix)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
-	}
+	files, err := f.leaseFiles()
 	for _, entry := range files {
-		info, err := entry.Info()
-		if _, parseErr := ulid.ParseStrict(entry.Name()); parseErr != nil || err != nil {
-			continue
-		}
-		if info.Mode().IsRegular() && info.Size() < int64(len(leaseWritten)) {
+		if info, err := entry.Info(); err == nil && info.Size() < int64(len(leaseWritten)) {
 			runs = append(runs, entry.Name())
 		}
 	}
-	return runs, nil
+	return runs, err
+}
+
+// leaseFiles returns the leases beside the log. Their names are the ids of the runs.
+func (f *File) leaseFiles() ([]fs.DirEntry, error) {
+	files, err := os.ReadDir(f.path + runsSuffix)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	return slices.DeleteFunc(files, func(e fs.DirEntry) bool {
+		_, err := ulid.ParseStrict(e.Name())
+		return err != nil || !e.Type().IsRegular()
+	}), nil
 }
 
 // leases prevents other processes from making and reaping leases until unlock is called.
@@ -129,14 +133,11 @@ func (f *File) abandoned(ctx context.Context) (gone []*os.File, err error) {
 	if !filelock.Works {
 		return nil, nil
 	}
-	files, err := os.ReadDir(f.path + runsSuffix)
+	files, err := f.leaseFiles()
 	if err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
+		return nil, err
 	}
 	for _, entry := range files {
-		if _, err := ulid.ParseStrict(entry.Name()); err != nil || !entry.Type().IsRegular() {
-			continue
-		}
 		file, err := os.OpenFile(filepath.Join(f.path+runsSuffix, entry.Name()), os.O_RDWR, 0)
 		if err != nil {
 			continue // its owner has just released it

@@ -3,6 +3,7 @@ package ledger
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/indusagi/indus/interop/config"
@@ -74,13 +75,11 @@ func (l Ledger) Enroll(at time.Time, tools ...Capability) Ledger {
 
 // Retire returns the ledger after a key was retired. It records the Retire even if the key is not live.
 func (l Ledger) Retire(at time.Time, server string, key Key) Ledger {
-	e := Entry{Op: Retire, Key: key, Server: server, At: at}
-	for _, live := range l.snapshot.Live {
-		if live.Key == key {
-			e.Tool, e.Name = live.Tool, live.Name
-		}
+	e := Entry{Key: key, Server: server}
+	if i := slices.IndexFunc(l.snapshot.Live, func(live Entry) bool { return live.Key == key }); i >= 0 {
+		e = l.snapshot.Live[i]
 	}
-	return l.Append(e)
+	return l.Append(e.retired(at, ""))
 }
 
 // Withdraw returns the ledger after all live tools of a server were retired.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
@@ -30,10 +31,7 @@ const reconcileGap = 50 * time.Millisecond
 // markStale records that something happened. The next caller that needs the state reconciles, or the follower does.
 func (a *Attachment) markStale() {
 	a.stale.Store(true)
-	select {
-	case a.wake <- struct{}{}:
-	default:
-	}
+	watch.Signal(a.wake)
 }
 
 // followChanges reconciles the ledger after each burst of changes, until the attachment is closed.
@@ -41,17 +39,13 @@ func (a *Attachment) followChanges() {
 	for {
 		select {
 		case <-a.wake:
-		case <-a.closing:
+		case <-a.life.Done():
 			return
 		}
 		a.mu.Lock()
 		a.reconcileIfStale()
 		a.mu.Unlock()
-		select {
-		case <-time.After(reconcileGap):
-		case <-a.closing:
-			return
-		}
+		watch.Sleep(a.life, reconcileGap)
 	}
 }
 
@@ -382,7 +376,7 @@ func (a *Attachment) retireAll() {
 	}
 	a.reconcileIfStale() // events after the last reconciliation
 	a.closed = true
-	close(a.closing)
+	a.endLife()
 	a.journal.end()
 	a.visible = &toolbox.Snapshot{Version: a.visible.Version + 1}
 	a.guard.heldByName = map[string]toolID{}

@@ -138,14 +138,6 @@ func (r *recorder) write(ctx context.Context, batch []Entry) error {
 	return err
 }
 
-// retryNow writes the waiting entries at once.
-func (r *recorder) retryNow() {
-	select {
-	case r.retry <- struct{}{}:
-	default:
-	}
-}
-
 // isFailing reports whether the last write failed.
 func (r *recorder) isFailing() bool {
 	r.mu.Lock()

@@ -98,10 +98,18 @@ func rowsOf(tools []toolbox.Wire) json.RawMessage {
 	return append(b, ']')
 }
 
-// tools returns the tools of a description that a command saw.
+// tools returns the last list of tools: of the run, or of a description that a command wrote later.
 func (h *serverHistory) tools() (tools []toolbox.Wire) {
 	description := h.descriptionJSON()
-	list, _ := wire.Lookup(description, seenTools)
+	list, isSeen := wire.Lookup(description, seenTools)
+	if !isSeen || !h.seenLater {
+		for _, c := range Reduce(h.events).Capabilities() {
+			if len(c.Wire.JSON) > 0 {
+				tools = append(tools, c.Wire)
+			}
+		}
+		return tools
+	}
 	format, _ := wire.Lookup(description, seenFormat)
 	text, _ := wire.Unquote(format)
 	rows, _ := wire.Elements(list)

@@ -285,7 +285,10 @@ func (l *Shared) tryAppend(ctx context.Context, entries []Entry) ([]Entry, error
 		return nil, errPart
 	}
 	if l.size >= l.tail.archiveSize(l.archiveSize) {
-		l.archive(ctx)
+		if err := l.archive(ctx); err != nil && !errors.Is(err, cluster.ErrConflict) {
+			l.tail.grown = l.size // it is tried again when the log has grown by as much again
+			l.logger.Warn("the ledger of the cluster gets no archive, and a start reads more", "err", err)
+		}
 	}
 	return stored, nil
 }
@@ -352,16 +355,8 @@ func firstListings(stored []Entry) map[listing]bool {
 	return all
 }
 
-// archive appends an Archive entry. If that fails, the next attempt is made when the log has grown by as much again.
-func (l *Shared) archive(ctx context.Context) {
-	err := l.tryArchive(ctx)
-	if err != nil && !errors.Is(err, cluster.ErrConflict) { // another process may do it
-		l.tail.grown = l.size
-		l.logger.Warn("the ledger of the cluster gets no archive, and a start reads more", "err", err)
-	}
-}
-
-func (l *Shared) tryArchive(ctx context.Context) error {
+// archive appends an Archive entry. If another process does, the error is [cluster.ErrConflict].
+func (l *Shared) archive(ctx context.Context) error {
 	var text []byte
 	err := l.each(ctx, l.start, func(r cluster.Record) {
 		if r.Sequence <= l.sequence {

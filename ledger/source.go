@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -53,24 +54,17 @@ func (a *Attachment) startPolling() {
 	if a.opts.Log == nil || !a.guard.active && !a.guard.shared.active {
 		return
 	}
-	a.pollOnce.Do(func() { a.background.Go(a.pollLoop) })
-}
-
-func (a *Attachment) pollLoop() {
-	tick := time.NewTicker(a.opts.Poll)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			a.poll()
-		case <-a.closing:
-			return
-		}
-	}
+	a.pollOnce.Do(func() {
+		a.background.Go(func() {
+			for watch.Sleep(a.life, a.opts.Poll) {
+				a.poll()
+			}
+		})
+	})
 }
 
 func (a *Attachment) poll() {
-	if l, ok := a.opts.Log.(sharedLog); ok {
+	if l, ok := a.opts.Log.(*Shared); ok {
 		a.pollShared(l)
 		return
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -103,28 +102,11 @@ func (s *State) historyOf(server config.Server) *serverHistory {
 func (s *State) Known(servers []config.Server) func(server string) []toolbox.Wire {
 	known := map[string][]toolbox.Wire{}
 	for _, server := range servers {
-		var tools []toolbox.Wire
-		if h := s.historyOf(server); h != nil && h.usesDescription() {
-			tools = h.tools()
-		} else if h != nil {
-			for _, e := range Reduce(h.events).Live {
-				if e.Capability != nil && len(e.Capability.Wire.JSON) > 0 {
-					tools = append(tools, e.Capability.Wire)
-				}
-			}
+		if h := s.historyOf(server); h != nil {
+			known[server.ID] = h.tools()
 		}
-		known[server.ID] = tools
 	}
 	return func(server string) []toolbox.Wire { return known[server] }
-}
-
-// usesDescription reports whether the description has the newest list of tools.
-func (h *serverHistory) usesDescription() bool {
-	if !h.seenLater || h.description.Capability == nil {
-		return false
-	}
-	_, ok := wire.Lookup(h.description.Capability.Wire.JSON, seenTools)
-	return ok
 }
 
 // descriptionJSON returns the object of the last description, or nil if there is none. h may be nil.
