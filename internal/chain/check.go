@@ -9,8 +9,7 @@ import (
 type Check struct {
 	// Head is the entry with the highest number.
 	Head  Head
-	heads []Head
-	found []bool // the heads that are in the log
+	heads []Head // the kept heads that were not found yet
 	spans []span // the numbers in the log
 }
 
@@ -20,8 +19,7 @@ type span struct{ first, last uint64 }
 // NewCheck returns a check that no entry was added to. A head with the Seq 0 is looked up by its hash. A head without
 // a hash is ignored.
 func NewCheck(heads ...Head) *Check {
-	heads = slices.DeleteFunc(slices.Clone(heads), func(h Head) bool { return h == Head{} })
-	return &Check{heads: heads, found: make([]bool, len(heads))}
+	return &Check{heads: slices.DeleteFunc(slices.Clone(heads), func(h Head) bool { return h == Head{} })}
 }
 
 // Add adds a good entry.
@@ -29,9 +27,9 @@ func (c *Check) Add(h Head) {
 	if h.Seq >= c.Head.Seq {
 		c.Head = h
 	}
-	for i, kept := range c.heads {
-		c.found[i] = c.found[i] || kept == h || kept.Seq == 0 && kept.Hash == h.Hash
-	}
+	c.heads = slices.DeleteFunc(c.heads, func(kept Head) bool {
+		return kept == h || kept.Seq == 0 && kept.Hash == h.Hash
+	})
 	if n := len(c.spans); n > 0 && c.spans[n-1].last+1 == h.Seq {
 		c.spans[n-1].last = h.Seq
 	} else {
@@ -43,9 +41,8 @@ func (c *Check) Add(h Head) {
 // of missing entries changed if they are elsewhere in the log.
 func (c *Check) Finish(s *Scan) []Damage {
 	c.mergeSpans()
-	for i, h := range c.heads {
+	for _, h := range c.heads {
 		switch {
-		case c.found[i]:
 		case h.Seq == 0:
 			s.Damage = append(s.Damage, Damage{Kind: Missing, Why: "no entry has the hash of the given head"})
 		case c.has(h.Seq, h.Seq):

@@ -1,8 +1,6 @@
 package chain
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 	"unicode/utf8"
 
@@ -21,11 +19,11 @@ func Clip(s string, limit int) string {
 	if len(s) <= limit && utf8.ValidString(s) {
 		return s
 	}
-	sum := sha256.Sum256([]byte(s))
+	end := Hash([]byte(s))[:16]
 	if len(s) > limit/2 {
 		s = s[:limit/2]
 	}
-	return strings.ToValidUTF8(s, "?") + "…" + hex.EncodeToString(sum[:8])
+	return strings.ToValidUTF8(s, "?") + "…" + end
 }
 
 // Unquote returns the string that JSON text encodes. It calls text to make the string if nothing is escaped.
