@@ -147,13 +147,13 @@ func (v *view) lacksCapability(row *methods.Row) bool {
 func (v *view) handleUnlisted(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 	server := v.scope.server
 	if server == "" {
-		return nil, methods.NotFound(m)
+		return nil, protocol.MethodNotFound(m.Method)
 	}
 	result, err := v.request(ctx, server, m)
 	if refused, ok := errors.AsType[*interop.HTTPError](err); ok {
 		switch refused.Status { // go-sdk's legacy servers answer unknown methods with a text
 		case http.StatusBadRequest, http.StatusNotFound, http.StatusNotImplemented:
-			return nil, methods.NotFound(m)
+			return nil, protocol.MethodNotFound(m.Method)
 		}
 	}
 	return result, err

@@ -23,7 +23,7 @@ func (v *view) itemOf(ctx context.Context, server string, m interop.Message) (*i
 	it := &item{action: policy.Administer, Item: policy.Item{Kind: policy.Server, Server: server}}
 	if members, err := wire.Members(m.Params); len(m.Params) > 0 && err == nil {
 		if err := wire.Unique(members); err != nil {
-			return nil, methods.InvalidParams(m, "%v", err)
+			return nil, protocol.InvalidParams(m.Method, "%v", err)
 		}
 	}
 	row := v.gateway.table[m.Method]
@@ -83,7 +83,7 @@ func (x *exchange) checkSpelling() error {
 	if found == nil { // also if the params are no object: then they name nothing
 		return nil
 	}
-	return methods.InvalidParams(x.message, "the params have %q in another spelling: %q", exact,
+	return protocol.InvalidParams(x.message.Method, "the params have %q in another spelling: %q", exact,
 		protocol.Printable(string(found), 80))
 }
 
@@ -133,11 +133,11 @@ func (v *view) unknown(m interop.Message, it *item) error {
 	case policy.Resource:
 		return v.unknownURI(m, it.Name)
 	case policy.Prompt:
-		return methods.InvalidParams(m, "no prompt named %q is available", protocol.Printable(it.Name, 80))
+		return protocol.InvalidParams(m.Method, "no prompt named %q is available", protocol.Printable(it.Name, 80))
 	case policy.Tool:
-		return methods.InvalidParams(m, "no task has this taskId: it is not available")
+		return protocol.InvalidParams(m.Method, "no task has this taskId: it is not available")
 	}
-	return methods.NotFound(m)
+	return protocol.MethodNotFound(m.Method)
 }
 
 // unlisted returns the answer to a request for an item that the client does not see, and records it.
@@ -217,7 +217,7 @@ func (v *view) setTask(
 		own = v.gateway.taskTools.find(origin, own.id)
 	}
 	if own.tool == "" && exchangeOf(ctx).enforces() {
-		return methods.InvalidParams(m, "no task has this taskId: the tool that made it is not known any more")
+		return protocol.InvalidParams(m.Method, "no task has this taskId: the tool that made it is not known any more")
 	}
 	it.Item, it.action, it.continues = v.gateway.PolicyItem(server, own.tool), policy.Call, true
 	return nil

@@ -69,11 +69,6 @@ func requestDigest(m interop.Message) [32]byte {
 	return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params))
 }
 
-// badState returns the error for a requestState that is not valid for the request.
-func badState(reason error) error {
-	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: "requestState: " + reason.Error()}
-}
-
 // endpoints returns the options for each server's connections: the options of base with wrapUpstream, sealResults and
 // the tap.
 func (g *Gateway) endpoints(
@@ -199,7 +194,7 @@ func (g *Gateway) openState(
 ) (params json.RawMessage, used func(error), err error) {
 	state, err := protocol.OneMember(m.Params, "requestState")
 	if err != nil {
-		return nil, nil, badState(err)
+		return nil, nil, protocol.InvalidParams("requestState", "%v", err)
 	}
 	if state == nil {
 		return m.Params, func(error) {}, nil
@@ -208,14 +203,14 @@ func (g *Gateway) openState(
 	want := sealed.Want{Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(m)}
 	t, err := g.opts.Host.Keys.Open(text, want)
 	if err != nil {
-		return nil, nil, badState(err)
+		return nil, nil, protocol.InvalidParams("requestState", "%v", err)
 	}
 	owner, own, err := openOrigin(ctx, t.Data)
 	if err == nil && owner != origin {
 		err = errors.New("another server has this name now; send the request again without it")
 	}
 	if err != nil {
-		return nil, nil, badState(err)
+		return nil, nil, protocol.InvalidParams("requestState", "%v", err)
 	}
 	params, err = wire.Rewrite(m.Params, wire.Edit{Key: "requestState", Value: json.RawMessage(own)})
 	if err != nil {
@@ -224,11 +219,11 @@ func (g *Gateway) openState(
 	x := exchangeOf(ctx)
 	once := x != nil && x.once.Load()
 	if once && t.Expires.Before(g.startedAt.Add(stateTime)) { // it may be used: a restart forgets the used states
-		return nil, nil, badState(errStateOld)
+		return nil, nil, protocol.InvalidParams("requestState", "%v", errStateOld)
 	}
 	used, first := g.usedStates.markUsed(m.Caller, text, t.Expires)
 	if !first {
-		return nil, nil, badState(errStateUsed)
+		return nil, nil, protocol.InvalidParams("requestState", "%v", errStateUsed)
 	}
 	if once { // the server may run it, whatever the gateway learns of that
 		used = func(error) {}

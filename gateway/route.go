@@ -73,14 +73,14 @@ func (v *view) route(ctx context.Context, row *methods.Row, m interop.Message) (
 	case methods.ByTask:
 		origin, _, err := v.gateway.taskOwner(ctx, m)
 		if err == nil && !v.scope.mayContain(origin.server, methods.ByTool) {
-			err = methods.InvalidParams(m, "the server that has this task is not in this view")
+			err = protocol.InvalidParams(m.Method, "the server that has this task is not in this view")
 		}
 		if err != nil {
 			return nil, err
 		}
 		return v.request(ctx, origin.server, m)
 	}
-	return nil, methods.NotFound(m)
+	return nil, protocol.MethodNotFound(m.Method)
 }
 
 // getPrompt sends the request to the owner of the prompt.
@@ -118,7 +118,7 @@ func (v *view) requestOwner(
 	if owner.own != requested {
 		m.Params, err = wire.Rewrite(m.Params, edit)
 		if err != nil {
-			return nil, methods.InvalidParams(m, "%v", err)
+			return nil, protocol.InvalidParams(m.Method, "%v", err)
 		}
 	}
 	raw, err := v.request(ctx, owner.server, m)
@@ -364,7 +364,7 @@ func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage
 	switch {
 	case !found:
 		_ = v.unlistedURI(ctx, m, name)
-		return nil, methods.InvalidParams(m, "nothing named %q is available", protocol.Printable(name, 80))
+		return nil, protocol.InvalidParams(m.Method, "nothing named %q is available", protocol.Printable(name, 80))
 	case !v.gateway.lists.Declares(owner.server, []string{"completions"}): // another server declares it
 		return json.RawMessage(`{"completion":{"values":[]}}`), nil
 	}
@@ -374,7 +374,7 @@ func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage
 			m.Params, err = wire.Rewrite(m.Params, wire.Edit{Key: "ref", Value: ref.raw})
 		}
 		if err != nil {
-			return nil, methods.InvalidParams(m, "%v", err)
+			return nil, protocol.InvalidParams(m.Method, "%v", err)
 		}
 	}
 	return v.request(ctx, owner.server, m)

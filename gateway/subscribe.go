@@ -122,13 +122,13 @@ func (v *view) unsubscribe(ctx context.Context, m interop.Message, uri string) e
 	case len(owners) == 0:
 		return v.unknownURI(m, uri)
 	case !slices.ContainsFunc(owners, subscribes):
-		return methods.NotFound(m)
+		return protocol.MethodNotFound(m.Method)
 	case len(owners) > 1: // no server lists it
 		return v.unknownURI(m, uri)
 	}
 	params, err := wire.Rewrite(m.Params, wire.Edit{Key: "uri", Value: wire.Quote(owners[0].own)})
 	if err != nil {
-		return methods.InvalidParams(m, "%v", err)
+		return protocol.InvalidParams(m.Method, "%v", err)
 	}
 	m.Params = params
 	return v.gateway.attached.Fleet.Unsubscribe(interop.WithClient(ctx, m.Client), owners[0].server, owners[0].own, m)

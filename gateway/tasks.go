@@ -48,7 +48,7 @@ func (g *Gateway) taskOwner(ctx context.Context, m interop.Message) (origin serv
 	}
 	origin, own, err = g.openTask(ctx, m.Caller, id)
 	if err != nil {
-		return serverOrigin{}, ownTask{}, methods.InvalidParams(m, "no task has this taskId: %v", err)
+		return serverOrigin{}, ownTask{}, protocol.InvalidParams(m.Method, "no task has this taskId: %v", err)
 	}
 	return origin, own, nil
 }
@@ -74,11 +74,11 @@ func (g *Gateway) forwardTask(
 	ctx context.Context, origin serverOrigin, m interop.Message, next interop.Peer,
 ) (json.RawMessage, error) {
 	if m.Method == "tasks/list" {
-		return nil, &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
+		return nil, protocol.MethodNotFound(m.Method)
 	}
 	owner, own, err := g.taskOwner(ctx, m)
 	if err == nil && owner != origin {
-		err = methods.InvalidParams(m, "no task of this server has this taskId")
+		err = protocol.InvalidParams(m.Method, "no task of this server has this taskId")
 	}
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (g *Gateway) forwardTask(
 	id = bytes.Clone(id)
 	m.Params, err = wire.Rewrite(m.Params, wire.Edit{Key: "taskId", Value: wire.Quote(own.id)})
 	if err != nil {
-		return nil, methods.InvalidParams(m, "%v", err)
+		return nil, protocol.InvalidParams(m.Method, "%v", err)
 	}
 	result, err := next(ctx, m)
 	if err != nil {

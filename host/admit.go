@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/replica"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -69,12 +70,7 @@ func (h *Host) reauthenticate(r *http.Request, caller toolbox.Principal) (stream
 	r = r.WithContext(ctx)
 	var checking sync.WaitGroup
 	checking.Go(func() {
-		for {
-			select {
-			case <-time.After(reauthInterval):
-			case <-ctx.Done():
-				return
-			}
+		for watch.Sleep(ctx, reauthInterval) {
 			if current, err := h.opts.Authenticate(r); err != nil || current != caller {
 				h.opts.Logger.Debug("a stream ends: its caller is no longer authorized", "caller", caller, "err", err)
 				cancel(errUnauthorized)

@@ -33,7 +33,7 @@ func (h *Host) Handler() http.Handler { return handlerOf(h.serveHTTP) }
 func handlerOf(serve func(http.ResponseWriter, *http.Request) *refusal) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if refused := serve(w, r); refused != nil && refused.body != nil {
-			writeJSON(w, refused.status, refused.body)
+			writeAnswer(w, nil, refused.status, refused.body)
 		}
 	})
 }
@@ -147,12 +147,11 @@ func (h *Host) serveSession(w http.ResponseWriter, r *http.Request, caller toolb
 	if refused != nil {
 		return refused
 	}
-	if r.Method == http.MethodGet && h.leaves() {
-		h.sessions.release(s)
-		return refuse(http.StatusNotFound, errNoSession)
-	}
 	defer h.sessions.release(s)
 	if r.Method == http.MethodGet {
+		if h.leaves() {
+			return refuse(http.StatusNotFound, errNoSession)
+		}
 		r, stop := h.reauthenticate(r, caller)
 		defer stop()
 		return h.serveStream(w, r, s)

@@ -24,7 +24,7 @@ type Library struct {
 	mu            sync.Mutex // guards the fields below; the slices themselves never change
 	prompts       []Prompt
 	resources     []libraryResource
-	subscriptions map[string]map[*librarySubscription]bool // by URI
+	subscriptions map[*librarySubscription]bool
 }
 
 // libraryResource is a resource with its template. The template is nil if the URI has no variables.
@@ -34,12 +34,13 @@ type libraryResource struct {
 }
 
 // librarySubscription is one subscription to a resource.
-type librarySubscription struct{ updated func(interop.Message) }
+type librarySubscription struct {
+	uri     string
+	updated func(interop.Message)
+}
 
 // NewLibrary returns an empty library.
-func NewLibrary() *Library {
-	return &Library{subscriptions: map[string]map[*librarySubscription]bool{}}
-}
+func NewLibrary() *Library { return &Library{subscriptions: map[*librarySubscription]bool{}} }
 
 // Prompt is one or more messages that a person lets a client send to its model.
 type Prompt struct {
@@ -154,8 +155,10 @@ func (l *Library) RemoveResources(uris ...string) {
 func (l *Library) Updated(uri string) {
 	l.mu.Lock()
 	var all []*librarySubscription
-	for r := range l.subscriptions[uri] {
-		all = append(all, r)
+	for r := range l.subscriptions {
+		if r.uri == uri {
+			all = append(all, r)
+		}
 	}
 	l.mu.Unlock()
 	params := wire.Object{}.Text("uri", uri).JSON()
@@ -196,20 +199,14 @@ func (l *Library) subscribe(uri string, updated func(interop.Message)) (stop fun
 	if _, _, ok := l.find(uri); !ok {
 		return nil, noResource(protocol.MethodSubscribe, uri)
 	}
-	r := &librarySubscription{updated}
+	r := &librarySubscription{uri, updated}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.subscriptions[uri] == nil {
-		l.subscriptions[uri] = map[*librarySubscription]bool{}
-	}
-	l.subscriptions[uri][r] = true
+	l.subscriptions[r] = true
 	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		delete(l.subscriptions[uri], r)
-		if len(l.subscriptions[uri]) == 0 {
-			delete(l.subscriptions, uri)
-		}
+		delete(l.subscriptions, r)
 	}, nil
 }
 

@@ -258,9 +258,6 @@ func lengthOf(parts [][]byte) (n int) {
 	return n
 }
 
-// writeJSON writes one JSON object, in pieces, as the whole answer.
-func writeJSON(w http.ResponseWriter, status int, parts [][]byte) { writeAnswer(w, nil, status, parts) }
-
 // writeAnswer writes one JSON object, in pieces, as the whole answer. A stalled write is interrupted when its memory is
 // needed.
 func writeAnswer(w http.ResponseWriter, m *interop.Memory, status int, parts [][]byte) {

@@ -36,6 +36,7 @@ type frontSession struct {
 	subscriptions *subscriptionSet // its subscriptions
 	// listWait is how long the first tools/list waits for servers; 0: not at all.
 	listWait time.Duration
+	settled  sync.Once // the first tools/list has waited
 	// maxQuestions bounds the open questions to the client. streaming reports whether the client has a stream outside
 	// of its requests. If it is nil, the transport has no such stream.
 	maxQuestions int
@@ -53,7 +54,6 @@ type frontSession struct {
 	questions      map[string]*openQuestion // by callKey of their ids; nil before the first
 	refusalCause   error                    // why no more answers arrive; nil while they may
 	endCause       error                    // why the session ended; nil while it lives
-	settled        chan struct{}            // closed when the first tools/list has waited; nil before it
 }
 
 func newFrontSession(f *front) *frontSession {
@@ -191,23 +191,11 @@ func (s *frontSession) settle(ctx context.Context, p toolbox.Principal) {
 	if !ok || s.listWait <= 0 {
 		return
 	}
-	s.mu.Lock()
-	first := s.settled == nil
-	if first {
-		s.settled = make(chan struct{})
-	}
-	s.mu.Unlock()
-	if !first {
-		select {
-		case <-s.settled:
-		case <-ctx.Done():
-		}
-		return
-	}
-	defer close(s.settled)
-	ctx, cancel := context.WithTimeout(ctx, s.listWait)
-	defer cancel()
-	b.Settle(ctx, p)
+	s.settled.Do(func() {
+		ctx, cancel := context.WithTimeout(ctx, s.listWait)
+		defer cancel()
+		b.Settle(ctx, p)
+	})
 }
 
 // handleNotification handles a client's notification. address is [interop.Client].Address.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 
@@ -109,25 +108,21 @@ func (l *Library) prompt(name string) (Prompt, bool) {
 	return Prompt{}, false
 }
 
-func badRequest(m interop.Message, format string, args ...any) error {
-	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: m.Method + ": " + fmt.Sprintf(format, args...)}
-}
-
 func (l *Library) getPrompt(ctx context.Context, m interop.Message) (any, error) {
 	var params struct {
 		Name      string            `json:"name"`
 		Arguments map[string]string `json:"arguments"`
 	}
 	if err := json.Unmarshal(m.Params, &params); err != nil {
-		return nil, badRequest(m, "%v", err)
+		return nil, protocol.InvalidParams(m.Method, "%v", err)
 	}
 	p, ok := l.prompt(params.Name)
 	if !ok {
-		return nil, badRequest(m, "no prompt named %q is available", protocol.Printable(params.Name, 80))
+		return nil, protocol.InvalidParams(m.Method, "no prompt named %q is available", protocol.Printable(params.Name, 80))
 	}
 	for _, a := range p.Arguments {
 		if _, given := params.Arguments[a.Name]; a.Required && !given {
-			return nil, badRequest(m, "the prompt %s lacks the argument %q", p.Name, a.Name)
+			return nil, protocol.InvalidParams(m.Method, "the prompt %s lacks the argument %q", p.Name, a.Name)
 		}
 	}
 	messages, err := p.Get(ctx, params.Arguments)
@@ -147,7 +142,7 @@ func (l *Library) getPrompt(ctx context.Context, m interop.Message) (any, error)
 func (l *Library) readResource(ctx context.Context, m interop.Message) (any, error) {
 	uri, ok := protocol.LookupString(m.Params, "uri")
 	if err := checkURI(uri); !ok || err != nil {
-		return nil, badRequest(m, "no uri, or a bad one")
+		return nil, protocol.InvalidParams(m.Method, "no uri, or a bad one")
 	}
 	b, parts, ok := l.find(uri)
 	if !ok {
@@ -176,7 +171,7 @@ func (l *Library) complete(ctx context.Context, m interop.Message) (any, error) 
 		Context  struct{ Arguments map[string]string }
 	}
 	if err := json.Unmarshal(m.Params, &params); err != nil {
-		return nil, badRequest(m, "%v", err)
+		return nil, protocol.InvalidParams(m.Method, "%v", err)
 	}
 	var complete Completion
 	found := false
@@ -199,7 +194,8 @@ func (l *Library) complete(ctx context.Context, m interop.Message) (any, error) 
 		l.mu.Unlock()
 	}
 	if !found {
-		return nil, badRequest(m, "nothing named %q is available", protocol.Printable(params.Ref.Name+params.Ref.URI, 80))
+		name := protocol.Printable(params.Ref.Name+params.Ref.URI, 80)
+		return nil, protocol.InvalidParams(m.Method, "nothing named %q is available", name)
 	}
 	values := []string{}
 	if complete != nil {

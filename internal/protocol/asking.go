@@ -37,7 +37,7 @@ func CheckClientRequest(capabilities json.RawMessage, method string, params json
 			err = wire.Unique(members)
 		}
 		if err != nil {
-			return &RPCError{Code: CodeInvalidParams, Message: method + ": " + err.Error()}
+			return InvalidParams(method, "%v", err)
 		}
 	}
 	mode := "form"
@@ -104,5 +104,5 @@ func hasPart(capability json.RawMessage, part string) bool {
 }
 
 func undeclared(method, part string) error {
-	return &RPCError{Code: CodeInvalidParams, Message: fmt.Sprintf("%s: the client did not declare %s", method, part)}
+	return InvalidParams(method, "the client did not declare %s", part)
 }

@@ -31,6 +31,16 @@ func (e *RPCError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.C
 // Object returns the error as a JSON-RPC error object.
 func (e *RPCError) Object() json.RawMessage { return EncodeError(e.Code, e.Message, e.Data) }
 
+// InvalidParams returns the error for params that a method does not accept.
+func InvalidParams(method, format string, args ...any) *RPCError {
+	return &RPCError{Code: CodeInvalidParams, Message: method + ": " + fmt.Sprintf(format, args...)}
+}
+
+// MethodNotFound returns the error for a method that the receiver does not have.
+func MethodNotFound(method string) *RPCError {
+	return &RPCError{Code: CodeMethodNotFound, Message: "method not found: " + method}
+}
+
 // TooSoon is the error of a request that its client may send again after a time. Over HTTP, a modern
 // client gets it with the status 429.
 type TooSoon struct {

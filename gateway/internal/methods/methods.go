@@ -4,7 +4,6 @@ package methods
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -145,9 +144,9 @@ func Member(m interop.Message, obj json.RawMessage, key string) (json.RawMessage
 	value, err := protocol.OneMember(obj, key)
 	switch {
 	case err != nil:
-		return nil, InvalidParams(m, "%v", err)
+		return nil, protocol.InvalidParams(m.Method, "%v", err)
 	case value == nil:
-		return nil, InvalidParams(m, "the params lack %q", key)
+		return nil, protocol.InvalidParams(m.Method, "the params lack %q", key)
 	}
 	return value, nil
 }
@@ -160,17 +159,7 @@ func String(m interop.Message, obj json.RawMessage, key string) (string, error) 
 	}
 	s, ok := wire.Unquote(raw)
 	if !ok {
-		return "", InvalidParams(m, "%q is not a string", key)
+		return "", protocol.InvalidParams(m.Method, "%q is not a string", key)
 	}
 	return s, nil
-}
-
-// InvalidParams returns the error for params that a method does not accept.
-func InvalidParams(m interop.Message, format string, args ...any) error {
-	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: m.Method + ": " + fmt.Sprintf(format, args...)}
-}
-
-// NotFound returns the error for a method that the view does not have.
-func NotFound(m interop.Message) error {
-	return &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
 }

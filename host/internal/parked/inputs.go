@@ -87,11 +87,6 @@ func (es *Exchanges) sealParked(m interop.Message, digest [32]byte, lifetime tim
 	})
 }
 
-// badState returns the error for a state that is not valid for the request.
-func badState(reason error) error {
-	return &interop.RPCError{Code: interop.CodeInvalidParams, Message: "requestState: " + reason.Error()}
-}
-
 // urlTime is how long a client may take to open the URLs and send its request again. A person may need a while.
 const urlTime = 24 * time.Hour
 

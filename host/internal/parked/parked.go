@@ -168,7 +168,7 @@ func (es *Exchanges) handleAskable(
 	}
 	t, err := es.keys.Open(text, sealed.Want{Kind: sealed.Parked, Principal: string(m.Caller), Digest: requestDigest(m)})
 	if err != nil {
-		return nil, badState(err)
+		return nil, protocol.InvalidParams("requestState", "%v", err)
 	}
 	if !WaitsForURL(t.Data) {
 		return es.resume(ctx, m, t, back)

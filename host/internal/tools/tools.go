@@ -80,7 +80,7 @@ func (t *Backend) Handle(ctx context.Context, m interop.Message, back interop.Pe
 	case protocol.MethodToolsCall:
 		return t.call(ctx, m, back)
 	}
-	return nil, methodNotFound(m)
+	return nil, protocol.MethodNotFound(m.Method)
 }
 
 // Watch reports changes of the list.
@@ -92,11 +92,7 @@ func (t *Backend) Watch(notify func(interop.Message)) (stop func()) {
 func (t *Backend) Subscribe(
 	_ context.Context, m interop.Message, _ string, _ func(interop.Message),
 ) (stop func(), err error) {
-	return nil, methodNotFound(m)
-}
-
-func methodNotFound(m interop.Message) error {
-	return &interop.RPCError{Code: interop.CodeMethodNotFound, Message: "method not found: " + m.Method}
+	return nil, protocol.MethodNotFound(m.Method)
 }
 
 // Settle waits until at least one tool of each pending server is listed, or until ctx ends.
@@ -126,7 +122,7 @@ func (t *Backend) Page(m interop.Message, l *protocol.List) (json.RawMessage, er
 func (t *Backend) call(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 	c, meta, err := readCall(m)
 	if err != nil {
-		return nil, &interop.RPCError{Code: interop.CodeInvalidParams, Message: "tools/call: " + err.Error()}
+		return nil, protocol.InvalidParams(m.Method, "%v", err)
 	}
 	if token := protocol.ProgressToken(meta); token != nil && back != nil {
 		c.Progress = func(p toolbox.Progress) {
