@@ -16,6 +16,7 @@ import (
 	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/internal/conn"
+	"github.com/indusagi/indus/interop/internal/inflight"
 	"github.com/indusagi/indus/interop/internal/lane"
 	"github.com/indusagi/indus/interop/internal/listing"
 	"github.com/indusagi/indus/schema"
@@ -150,7 +151,7 @@ type Endpoint struct {
 
 	tokens   atomic.Int64
 	timeouts atomic.Int64 // requests in a row without a reply in time
-	active   activeRequests
+	active   inflight.Table[*flightClient]
 	ctx      context.Context // ends with Close
 	cancel   context.CancelFunc
 	running  sync.WaitGroup

@@ -186,8 +186,10 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	mayAsk := e.opts.Receive != nil || e.opts.onQuestion != nil // deadlines is paused while a client is asked
 	if m.Of != 0 || client != nil && client.Back != nil || mayAsk && deadlines != nil {
 		subject := lane.SubjectOf(m.Method, name)
-		request.Of = e.active.register(&activeRequest{inner, client, m.Caller, m.Of, deadlines, subject})
-		defer func() { e.active.unregister(request.Of, err == nil || isErrorReply(err)) }()
+		request.Of = e.active.Add(&flight{
+			Ctx: inner, Client: (*flightClient)(client), Caller: m.Caller, Exchange: m.Of, Limits: deadlines, Subject: subject,
+		})
+		defer func() { e.active.Remove(request.Of, err == nil || isErrorReply(err)) }()
 	}
 	if greeting {
 		e.greet(inner, c)

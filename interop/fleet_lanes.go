@@ -36,10 +36,10 @@ var _ lane.Conn = laneConn{}
 func (c laneConn) Ended() bool { return c.Phase().Terminal() }
 
 // Unreplied is part of [lane.Conn].
-func (c laneConn) Unreplied() bool { return c.active.hasUnreplied() }
+func (c laneConn) Unreplied() bool { return c.active.HasUnreplied() }
 
 // AwaitsAnswer is part of [lane.Conn].
-func (c laneConn) AwaitsAnswer() bool { return c.active.hasOpenQuestion() }
+func (c laneConn) AwaitsAnswer() bool { return c.active.AwaitsAnswer() }
 
 // laneOptions returns the options of the member's lanes.
 func (m *member) laneOptions() lane.Options {
@@ -159,7 +159,7 @@ func (m *member) openLane(ctx context.Context, l *lane.Lane) (*Endpoint, error) 
 	c := m.lanes.Connect(l, func() lane.Conn {
 		e := m.newLane(l.Key())
 		if k := l.Key(); k.Session != "" || k.Kind == lane.ForPrincipal && k.Capabilities != "" {
-			e.active.expectClient(k.Caller, ClientOf(ctx))
+			e.active.Expect(k.Caller, (*flightClient)(ClientOf(ctx)))
 		}
 		return laneConn{e}
 	})

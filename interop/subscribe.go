@@ -51,7 +51,7 @@ func (f *Fleet) Subscribe(
 		return nil, err
 	}
 	if m := findMember(f.currentMembers(), server); m != nil {
-		m.state.Load().endpoint.active.expectClient(caller, ClientOf(ctx))
+		m.state.Load().endpoint.active.Expect(caller, (*flightClient)(ClientOf(ctx)))
 	}
 	h := &subscriber{callPair: callPair{server, caller}, updated: updated, client: ClientOf(ctx)}
 	s, err := f.subscriptions.join(f, h, uri)
@@ -471,7 +471,7 @@ func (s *subscription) subscribe(ctx context.Context, e *Endpoint, onAgreed func
 	callers := slices.Collect(maps.Keys(s.callers))
 	t.mu.Unlock()
 	for _, caller := range callers {
-		e.active.addCaller(caller)
+		e.active.AddCaller(caller)
 	}
 	if _, err := e.Do(ctx, Message{Method: protocol.MethodSubscribe, Params: params}); err != nil {
 		return err
