@@ -55,7 +55,7 @@ var roomBudget = map[string]int{
 	"host":      7470,
 	"identity":  1850,
 	"internal":  13400,
-	"interop":   12710,
+	"interop":   12630,
 	"ledger":    4920,
 	"mcpconfig": 10935,
 	"oauth":     4395,

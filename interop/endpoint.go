@@ -165,10 +165,10 @@ type Endpoint struct {
 	conn         conn.Conn
 	negotiated   conn.Handshake
 	connectTime  time.Duration
-	list         *listing.List // the last list, if it is still valid
-	config       *toolConfig
-	inFlight     int    // requests of callers that are in flight
-	startedCalls uint64 // requests of callers so far
+	list         *listing.List  // the last list, if it is still valid
+	config       *config.Server // server, with the settings that were applied last; immutable
+	inFlight     int            // requests of callers that are in flight
+	startedCalls uint64         // requests of callers so far
 	drained      chan struct{}
 	listRequest  *listAttempt
 	renewListen  func() // renews the subscription to list changes; nil if there is none
@@ -179,7 +179,7 @@ type Endpoint struct {
 func NewEndpoint(s config.Server, opts *EndpointOptions) *Endpoint {
 	s = s.Clone()
 	e := &Endpoint{
-		server: s, forwardedHeaders: s.Forward.Names(), config: toolConfigOf(s), secrets: secret.New(s.Hidden()...),
+		server: s, forwardedHeaders: s.Forward.Names(), config: &s, secrets: secret.New(s.Hidden()...),
 		phase: Idle, done: make(chan struct{}), opened: make(chan struct{}),
 	}
 	if opts != nil {
@@ -215,7 +215,7 @@ func (e *Endpoint) Format(f fmt.State, _ rune) {
 func (e *Endpoint) Server() config.Server {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.config.applyTo(e.server)
+	return *e.config
 }
 
 // Phase returns the current phase of the endpoint.

@@ -63,7 +63,7 @@ func (e *Endpoint) peerFor(ctx context.Context) Peer {
 // It depends only on the name, so it holds before any listing.
 func (e *Endpoint) deniedFault(tool string) error {
 	e.mu.Lock()
-	why := e.config.Rules.DeniedReason(tool)
+	why := e.config.Tools.DeniedReason(tool)
 	e.mu.Unlock()
 	if why == "" {
 		return nil

@@ -130,8 +130,8 @@ func (f *Fleet) reconfigure(wanted func() []config.Server, restart func(id strin
 // place is the planned content of one place of the configuration.
 type place struct {
 	member    *member
-	successor *member // nil if there is none
-	config    *toolConfig
+	successor *member       // nil if there is none
+	settings  config.Server // of the member and of its successor
 }
 
 // plan returns the places of a fleet that consists of wanted, using its current members and the new ones in made. It
@@ -140,7 +140,7 @@ func (f *Fleet) plan(
 	wanted []config.Server, made map[string]*member, restart func(id string) bool,
 ) (places []place, missing []config.Server) {
 	for _, s := range wanted {
-		p := place{member: findMember(f.members, s.ID), config: toolConfigOf(s.Clone())}
+		p := place{member: findMember(f.members, s.ID), settings: s.Clone()}
 		var now *state
 		if p.member != nil {
 			now = p.member.state.Load()
@@ -187,9 +187,9 @@ func (f *Fleet) install(places []place, drain time.Duration) {
 			}
 			f.start(m)
 		}
-		m.configure(p.config)
+		m.configure(p.settings)
 		if p.successor != nil {
-			p.successor.configure(p.config)
+			p.successor.configure(p.settings)
 			if m.state.Load().successor == nil {
 				m.setSuccessor(p.successor)
 				f.start(p.successor)
@@ -282,7 +282,7 @@ func (f *Fleet) configuredServers() []config.Server {
 		if next := m.state.Load().successor; next != nil {
 			m = next
 		}
-		out[i] = m.currentConfig().Clone()
+		out[i] = m.state.Load().config.Clone()
 	}
 	return out
 }

@@ -85,7 +85,7 @@ func (o owner) call(ctx context.Context, e *Endpoint, c toolbox.Call) (r *toolbo
 		return nil, nil, err
 	}
 	defer leave()
-	if admit := o.member.fleet.opts.Admit; admit != nil && o.member.state.Load().config.settings.Changes.Guards() {
+	if admit := o.member.fleet.opts.Admit; admit != nil && o.member.state.Load().config.Changes.Guards() {
 		if refusal := admit(c); refusal != nil {
 			return refusal, used, nil
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/interop/internal/lane"
 )
@@ -24,16 +25,16 @@ const statelessIdleTime = 30 * time.Second
 
 // idleSettings returns the idle settings of the server. lazy reports whether it is idle until it is needed. after is
 // how long it may be unused, and 0 means without limit.
-func (m *member) idleSettings(c *toolConfig) (lazy bool, after time.Duration) {
+func (m *member) idleSettings(c *config.Server) (lazy bool, after time.Duration) {
 	o := &m.fleet.opts
 	if o.Restart.Off { // nothing reconnects
 		return false, 0
 	}
 	lazy = o.Lazy
-	if c.settings.Lazy != nil {
-		lazy = *c.settings.Lazy
+	if c.Lazy != nil {
+		lazy = *c.Lazy
 	}
-	return lazy, max(cmp.Or(c.settings.Idle, o.Idle), 0)
+	return lazy, max(cmp.Or(c.Idle, o.Idle), 0)
 }
 
 // startIdle makes a lazy server wait until it is needed, if its list is known under exactly this configuration. A

@@ -45,7 +45,7 @@ func (c laneConn) AwaitsAnswer() bool { return c.active.AwaitsAnswer() }
 func (m *member) laneOptions() lane.Options {
 	return lane.Options{
 		MaxExclusive:  m.fleet.opts.Lanes,
-		MaxPrincipals: func() int { return cmp.Or(m.state.Load().config.settings.Pool.MaxPrincipals, defaultMaxPrincipals) },
+		MaxPrincipals: func() int { return cmp.Or(m.state.Load().config.Pool.MaxPrincipals, defaultMaxPrincipals) },
 		Wait:          m.queueWait, Waits: m.fleet.opts.Waits, IdleTime: m.laneIdleTime,
 	}
 }

@@ -225,7 +225,7 @@ func (m *member) keepVariant(d Declared, v variant, err error) {
 			"server", m.server.ID, "err", err)
 	}
 	m.update(func(s *state) []EventKind {
-		v.list = v.list.WithConfig(&s.config.Config)
+		v.list = v.list.WithConfig(s.config)
 		v.failed = err != nil
 		if v.failed {
 			v.list = s.variants[d].list

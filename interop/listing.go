@@ -89,6 +89,13 @@ func quarantines(rejected []listing.Rejected) (out []Quarantine) {
 	return out
 }
 
+// configure sets the settings of the server, and applies them to the current list.
+func (e *Endpoint) configure(c *config.Server) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.config, e.list = c, e.list.WithConfig(c)
+}
+
 // invalidateList invalidates the list, and wakes the fleet's supervisor.
 func (e *Endpoint) invalidateList() {
 	e.mu.Lock()
@@ -112,7 +119,7 @@ func (e *Endpoint) knownListing(rows []toolbox.Wire) *listing.List {
 			l.Tools[n].Wire.Format = row.Format // of the era in which it was listed
 		}
 	}
-	return l.WithConfig(&e.config.Config)
+	return l.WithConfig(e.config)
 }
 
 // currentListing returns the cached list, or waits for the running request or a new one.
@@ -142,7 +149,7 @@ func (e *Endpoint) currentListing(ctx context.Context) (*listing.List, error) {
 	if a.list != nil && e.list != nil && e.list.Raw == a.list.Raw {
 		return e.list, a.err
 	}
-	return a.list.WithConfig(&e.config.Config), a.err // which may have changed meanwhile
+	return a.list.WithConfig(e.config), a.err // which may have changed meanwhile
 }
 
 // runListing completes a list request. A failure is not cached.
@@ -163,7 +170,7 @@ func (e *Endpoint) runListing(a *listAttempt) {
 		e.listRequest = nil
 	case a.err == nil:
 		a.list.Changes = a.changes
-		a.list = a.list.WithConfig(&e.config.Config)
+		a.list = a.list.WithConfig(e.config)
 		if e.list == nil || e.list.Changes <= a.changes {
 			e.list = a.list
 		}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,7 +24,7 @@ import (
 // lists and replaces.
 type member struct {
 	fleet       *Fleet
-	server      config.Server   // the way to reach it; state.config configures its tools
+	server      config.Server   // the way to reach it; state.config has the current settings
 	ctx         context.Context // ends when the member is retired
 	cancel      context.CancelFunc
 	supervising sync.WaitGroup
@@ -56,7 +55,7 @@ type member struct {
 
 // state holds everything that the fleet knows of a member at one moment. It is immutable.
 type state struct {
-	config       *toolConfig // the configuration of its tools
+	config       *config.Server // member.server, with the settings that were applied last
 	endpoint     *Endpoint
 	list         *listing.List // the published list; nil if there is none
 	variants     variants      // known lists for clients that declare something
@@ -89,7 +88,7 @@ func newMember(f *Fleet, server config.Server) *member {
 	if _, ok := server.Transport.(config.Stdio); ok && len(known) > 0 && known[0].Format == protocol.FormatLegacy {
 		m.era = Legacy
 	}
-	s := state{config: toolConfigOf(m.server), trying: true, changed: make(chan struct{})}
+	s := state{config: &m.server, trying: true, changed: make(chan struct{})}
 	s.endpoint = m.newEndpoint(s.config, false)
 	s.list = s.endpoint.knownListing(known)
 	m.state.Store(&s)
@@ -98,8 +97,8 @@ func newMember(f *Fleet, server config.Server) *member {
 
 // newEndpoint makes the member's next endpoint. It starts with the era of the last connection, unless that is
 // unsure.
-func (m *member) newEndpoint(tools *toolConfig, unsure bool) *Endpoint {
-	opts := m.endpointOptions(tools)
+func (m *member) newEndpoint(current *config.Server, unsure bool) *Endpoint {
+	opts := m.endpointOptions(current)
 	switch {
 	case unsure:
 		opts.Era = ""
@@ -113,14 +112,14 @@ func (m *member) newEndpoint(tools *toolConfig, unsure bool) *Endpoint {
 	opts.broadcast = m.handleNotification
 	opts.updatesLost = func() { m.fleet.subscriptions.reportGap(m.server.ID, nil) }
 	e := NewEndpoint(m.server, &opts)
-	e.configure(tools)
+	e.configure(current)
 	return e
 }
 
 // endpointOptions returns the options of a new connection.
-func (m *member) endpointOptions(tools *toolConfig) (opts EndpointOptions) {
+func (m *member) endpointOptions(current *config.Server) (opts EndpointOptions) {
 	if m.fleet.opts.Endpoint != nil {
-		if o := m.fleet.opts.Endpoint(tools.applyTo(m.server)); o != nil {
+		if o := m.fleet.opts.Endpoint(*current); o != nil {
 			opts = *o
 		}
 	}
@@ -224,19 +223,20 @@ func (m *member) retire(drain time.Duration) {
 	m.cancel()
 }
 
-// configure sets another configuration of the member's tools. Call it with Fleet.mu held.
-func (m *member) configure(c *toolConfig) {
+// configure applies the settings of a server (see [config.Server.WithSettings]). Call it with Fleet.mu held.
+func (m *member) configure(settings config.Server) {
 	s := *m.state.Load()
-	if reflect.DeepEqual(s.config, c) {
+	c := m.server.WithSettings(settings)
+	if s.config.Equal(c) {
 		return
 	}
-	s.config, s.list = c, s.list.WithConfig(&c.Config)
+	s.config, s.list = &c, s.list.WithConfig(&c)
 	s.variants = maps.Clone(s.variants)
 	for d, v := range s.variants {
-		v.list = v.list.WithConfig(&c.Config)
+		v.list = v.list.WithConfig(&c)
 		s.variants[d] = v
 	}
-	s.endpoint.configure(c)
+	s.endpoint.configure(&c)
 	m.publish(&s)
 	m.lanes.RestartTimers()
 	if s.up {
@@ -260,7 +260,7 @@ func (m *member) inheritedList(from *member) *listing.List {
 	if m.fleet.opts.Grace <= 0 {
 		return nil
 	}
-	return from.state.Load().list.WithConfig(&m.state.Load().config.Config)
+	return from.state.Load().list.WithConfig(m.state.Load().config)
 }
 
 // inheritList publishes the list of an earlier member. Call it with Fleet.mu held.
@@ -298,9 +298,6 @@ func (m *member) stopWithdrawal(s *state) {
 	s.withdrawal = nil
 }
 
-// currentConfig returns the server's configuration, with the tool configuration that was applied last.
-func (m *member) currentConfig() config.Server { return m.state.Load().config.applyTo(m.server) }
-
 // serves reports whether the server has tools that can be called now.
 func (s *state) serves() bool { return s.up && s.list != nil && s.endpoint.Phase().Usable() }
 
@@ -309,13 +306,11 @@ func (s *state) isDown() bool { return s.settled && s.list == nil && (!s.up || s
 
 // holdsTools reports whether the tools are held, because it is not known which of them were approved.
 func (m *member) holdsTools() bool {
-	return m.fleet.opts.Admit == nil && m.state.Load().config.settings.Changes.Guards()
+	return m.fleet.opts.Admit == nil && m.state.Load().config.Changes.Guards()
 }
 
 // mayOwn is [config.Server.MayOwn] with the rules that were applied last.
-func (m *member) mayOwn(name string) bool {
-	return listing.MayOwn(m.server.ID, &m.state.Load().config.Rules, name)
-}
+func (m *member) mayOwn(name string) bool { return m.state.Load().config.MayOwn(name) }
 
 // status returns the endpoint's status, with the number of listed tools, and the fault that explains missing ones.
 func (m *member) status() EndpointStatus {
@@ -343,7 +338,7 @@ func (m *member) awaitEndpoint(ctx context.Context, tool string) (*Endpoint, err
 	waits := false
 	for {
 		s := m.state.Load()
-		if s.up && s.endpoint.Phase().Usable() && (s.listFault == nil || !s.config.settings.Changes.Guards()) {
+		if s.up && s.endpoint.Phase().Usable() && (s.listFault == nil || !s.config.Changes.Guards()) {
 			s.endpoint.beginCall()
 			now := m.state.Load()
 			if now == s || now.up && now.endpoint == s.endpoint { // otherwise retire or becomeIdle may have missed it

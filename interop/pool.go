@@ -25,7 +25,7 @@ const (
 
 // instances returns the maximal number of processes.
 func (m *member) instances() int {
-	p := m.state.Load().config.settings.Pool
+	p := m.state.Load().config.Pool
 	if _, stdio := m.server.Transport.(config.Stdio); !stdio || m.isPerPrincipal() {
 		return 1
 	}
@@ -49,7 +49,7 @@ func (m *member) admitCaller(ctx context.Context, caller toolbox.Principal) (lea
 // awaitTurn waits until a request that counts for Pool.MaxConcurrent may be sent. If err is nil and leave is not, leave
 // must follow.
 func (m *member) awaitTurn(ctx context.Context, caller toolbox.Principal, method string) (leave func(), err error) {
-	p := &m.state.Load().config.settings.Pool
+	p := &m.state.Load().config.Pool
 	if p.MaxConcurrent < 1 || !isPoolable(method) {
 		return nil, nil
 	}

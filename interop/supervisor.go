@@ -152,7 +152,7 @@ func (m *member) publishListing(e *Endpoint, l *listing.List, err error) (change
 		if err != nil {
 			errors.As(err, &s.listFault)
 		} else {
-			l = l.WithConfig(&s.config.Config)
+			l = l.WithConfig(s.config)
 			changed = !s.list.Equal(l)
 			s.list = l
 		}

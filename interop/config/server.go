@@ -20,7 +20,6 @@ import (
 	"github.com/indusagi/indus/internal/proc"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/secret"
-	"github.com/indusagi/indus/interop/internal/listing"
 	"github.com/indusagi/indus/schema"
 )
 
@@ -286,31 +285,6 @@ func (s Server) WithSettings(o Server) Server {
 	return s
 }
 
-// Qualifier separates a server's id from a tool's name.
-const Qualifier = listing.Qualifier
-
-// QualifiedName returns the name under which a server's tool is mounted. It is a pure
-// function of the pair. The name matches the grammar that every model provider accepts,
-// ^[a-zA-Z][a-zA-Z0-9_-]{0,63}$.
-//
-// It is server__tool unchanged if that matches. Otherwise illegal characters become
-// "_", the name is cut, and "_" and 8 hex digits of a hash of the pair follow. A server
-// id that contains "__", ends in "_" or is no legal name by itself always takes the
-// hash. So ("a", "b__c") and ("a__b", "c") cannot have the same name. A name is never
-// parsed back: a fleet keeps the map.
-func QualifiedName(server, tool string) string { return listing.QualifiedName(server, tool) }
-
-// MayOwn reports whether a tool of the server could be mounted under name. A tool that s.Tools denies could not. If
-// server ids are long or need a hash, several servers may own one name.
-func (s Server) MayOwn(name string) bool {
-	rules := listing.Rules(s.Tools)
-	return listing.MayOwn(s.ID, &rules, name)
-}
-
-// Prefixes returns the prefixes of the names under which the server's tools are mounted: the usual one, and the one
-// of shortened names.
-func (s Server) Prefixes() []string { return listing.Prefixes(s.ID) }
-
 // Clone returns a copy that shares no data with s that a caller could change.
 func (s Server) Clone() Server {
 	switch t := s.Transport.(type) {
@@ -327,6 +301,32 @@ func (s Server) Clone() Server {
 	s.Secrets, s.Tools = slices.Clone(s.Secrets), s.Tools.clone()
 	s.OAuth.Scopes, s.Forward.Headers = slices.Clone(s.OAuth.Scopes), slices.Clone(s.Forward.Headers)
 	return s
+}
+
+// DeniedReason returns the reason why the rules leave a tool out, or "" if they do not.
+func (r *ToolRules) DeniedReason(tool string) string {
+	for _, p := range r.Deny {
+		if protocol.Matches(p, tool) {
+			return fmt.Sprintf("denied by the configuration: %q", p)
+		}
+	}
+	if r.Allow == nil || slices.ContainsFunc(r.Allow, func(p string) bool { return protocol.Matches(p, tool) }) {
+		return ""
+	}
+	return "not among the tools that the configuration allows"
+}
+
+// canMountAs reports whether some tool may be mounted under a plain name.
+func (r *ToolRules) canMountAs(name string) bool {
+	if r.Rename[name] == "" && r.DeniedReason(name) == "" {
+		return true
+	}
+	for tool, as := range r.Rename {
+		if as == name && r.DeniedReason(tool) == "" {
+			return true
+		}
+	}
+	return false
 }
 
 func (r ToolRules) clone() ToolRules {

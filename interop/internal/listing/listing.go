@@ -6,6 +6,7 @@
 package listing
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,16 +16,10 @@ import (
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 )
-
-// Config is the part of a server's configuration that concerns its list. It is immutable.
-type Config struct {
-	Server  string
-	Rules   Rules
-	Profile *schema.Profile
-}
 
 // Source describes the server of a row.
 type Source struct {
@@ -49,8 +44,8 @@ type List struct {
 	Changes  uint64 // the number of changes before the time of the request
 	Partial  bool   // it comes from FleetOptions.Known; the server may have more tools
 	Owner    toolbox.Owner
-	Raw      *List   // as the server listed it
-	config   *Config // applied to raw; nil if none was
+	Raw      *List          // as the server listed it
+	config   *config.Server // applied to raw; nil if none was
 }
 
 // New returns an empty list.
@@ -153,7 +148,7 @@ func (l *List) Add(row json.RawMessage, from Source) {
 
 // WithConfig returns a list with the configuration applied: tools are left out, renamed and described. The rules are
 // applied to a server's list only here.
-func (l *List) WithConfig(c *Config) *List {
+func (l *List) WithConfig(c *config.Server) *List {
 	if l == nil || l.config == c {
 		return l
 	}
@@ -162,28 +157,28 @@ func (l *List) WithConfig(c *Config) *List {
 	}
 	taken := make(map[string]string, len(l.Raw.Tools))
 	for _, t := range l.Raw.Tools {
-		if why := c.Rules.DeniedReason(t.Tool); why != "" {
-			out.Rejected = append(out.Rejected, Rejected{Server: c.Server, Tool: t.Tool, Reason: why, Denied: true})
+		if why := c.Tools.DeniedReason(t.Tool); why != "" {
+			out.Rejected = append(out.Rejected, Rejected{Server: c.ID, Tool: t.Tool, Reason: why, Denied: true})
 			continue
 		}
-		t.Name = QualifiedName(c.Server, c.Rules.nameOf(t.Tool))
+		t.Name = config.QualifiedName(c.ID, cmp.Or(c.Tools.Rename[t.Tool], t.Tool))
 		if first, ok := taken[t.Name]; ok {
-			out.reject(c.Server, t.Tool, fmt.Sprintf("its tool %q is mounted as %s", first, t.Name))
+			out.reject(c.ID, t.Tool, fmt.Sprintf("its tool %q is mounted as %s", first, t.Name))
 			continue
 		}
-		c.describe(&t)
+		describe(&t, c.Tools.Describe)
 		t.Profile = c.Profile
 		taken[t.Name] = t.Tool
 		out.byName[t.Tool] = len(out.Tools)
 		out.Tools = append(out.Tools, t)
 	}
-	out.Rejected = append(out.Rejected, c.problems(l.Raw)...)
+	out.Rejected = append(out.Rejected, problems(l.Raw, c)...)
 	return out
 }
 
 // describe replaces the description of the tool by the configured one, in the tool object too. All other bytes stay.
-func (c *Config) describe(t *Tool) {
-	text, ok := c.Rules.Describe[t.Tool]
+func describe(t *Tool, descriptions map[string]string) {
+	text, ok := descriptions[t.Tool]
 	if !ok {
 		return
 	}
@@ -198,7 +193,7 @@ func (c *Config) describe(t *Tool) {
 
 // problems returns the flaws of rows of tools that are not left out. It also returns the rules that match no tool, if
 // the server has listed all of its tools.
-func (c *Config) problems(raw *List) []Rejected {
+func problems(raw *List, c *config.Server) []Rejected {
 	var out []Rejected
 	names := make(map[string]bool, len(raw.Tools))
 	for i := range raw.Tools {
@@ -208,15 +203,15 @@ func (c *Config) problems(raw *List) []Rejected {
 		if q.Tool != "" {
 			names[q.Tool] = true
 		}
-		if q.Tool == "" || c.Rules.DeniedReason(q.Tool) == "" {
+		if q.Tool == "" || c.Tools.DeniedReason(q.Tool) == "" {
 			out = append(out, q)
 		}
 	}
 	if raw.Partial {
 		return out
 	}
-	for _, rule := range c.Rules.unusedRules(names) {
-		out = append(out, Rejected{Server: c.Server, Rule: rule, Reason: "the rule concerns none of its tools"})
+	for _, rule := range unusedRules(&c.Tools, names) {
+		out = append(out, Rejected{Server: c.ID, Rule: rule, Reason: "the rule concerns none of its tools"})
 	}
 	return out
 }
@@ -244,48 +239,8 @@ func (l *List) AppendRejected(all []Rejected) []Rejected {
 	return all
 }
 
-// Rules is the same as config.ToolRules.
-type Rules struct {
-	Allow, Deny      []string
-	Rename, Describe map[string]string
-}
-
-// DeniedReason returns the reason why the rules leave a tool out, or "" if they do not.
-func (r *Rules) DeniedReason(tool string) string {
-	for _, p := range r.Deny {
-		if protocol.Matches(p, tool) {
-			return fmt.Sprintf("denied by the configuration: %q", p)
-		}
-	}
-	if r.Allow == nil || slices.ContainsFunc(r.Allow, func(p string) bool { return protocol.Matches(p, tool) }) {
-		return ""
-	}
-	return "not among the tools that the configuration allows"
-}
-
-// nameOf returns the name of a tool after renaming, without the server's prefix.
-func (r *Rules) nameOf(tool string) string {
-	if name := r.Rename[tool]; name != "" {
-		return name
-	}
-	return tool
-}
-
-// canMountAs reports whether some tool may be mounted under a plain name.
-func (r *Rules) canMountAs(name string) bool {
-	if r.Rename[name] == "" && r.DeniedReason(name) == "" {
-		return true
-	}
-	for tool, as := range r.Rename {
-		if as == name && r.DeniedReason(tool) == "" {
-			return true
-		}
-	}
-	return false
-}
-
 // unusedRules returns the rules that match none of these tools, as text for a person.
-func (r *Rules) unusedRules(tools map[string]bool) (unused []string) {
+func unusedRules(r *config.ToolRules, tools map[string]bool) (unused []string) {
 	add := func(kind string, rules []string, matches func(string) bool) {
 		for _, rule := range rules {
 			if !matches(rule) {

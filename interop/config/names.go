@@ -1,4 +1,4 @@
-package listing
+package config
 
 import (
 	"crypto/sha256"
@@ -16,15 +16,13 @@ const (
 	maxServer = 24 // of a shortened name, so that part of the tool's own name stays
 )
 
-// QualifiedName returns the name under which a server's tool is mounted. It is a pure
-// function of the pair. The name matches the grammar that every model provider accepts,
-// ^[a-zA-Z][a-zA-Z0-9_-]{0,63}$.
+// QualifiedName returns the name under which a server's tool is mounted. It is a pure function of the pair. The name
+// matches the grammar that every model provider accepts, ^[a-zA-Z][a-zA-Z0-9_-]{0,63}$.
 //
-// It is server__tool unchanged if that matches. Otherwise illegal characters become
-// "_", the name is cut, and "_" and 8 hex digits of a hash of the pair follow. A server
-// id that contains "__", ends in "_" or is no legal name by itself always takes the
-// hash. So ("a", "b__c") and ("a__b", "c") cannot have the same name. A name is never
-// parsed back: a fleet keeps the map.
+// It is server__tool unchanged if that matches. Otherwise illegal characters become "_", the name is cut, and "_" and 8
+// hex digits of a hash of the pair follow. A server id that contains "__", ends in "_" or is no legal name by itself
+// always takes the hash. So ("a", "b__c") and ("a__b", "c") cannot have the same name. A name is never parsed back: a
+// fleet keeps the map.
 func QualifiedName(server, tool string) string {
 	name := server + Qualifier + tool
 	if len(name) <= maxName && isPlainServer(server) && tool != "" && isLegal(tool) {
@@ -45,8 +43,7 @@ func QualifiedName(server, tool string) string {
 	return base + "_" + hex.EncodeToString(sum[:])[:hashChars]
 }
 
-// isPlainServer reports whether id is legal and always ends at the first "__" of a
-// qualified name.
+// isPlainServer reports whether id is legal and always ends at the first "__" of a qualified name.
 func isPlainServer(id string) bool {
 	return id != "" && isLetter(id[0]) && isLegal(id) &&
 		!strings.Contains(id, Qualifier) && !strings.HasSuffix(id, "_")
@@ -66,14 +63,14 @@ func sanitise(s string) string {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// MayOwn reports whether a tool of the server could be mounted under name. A tool that the rules deny could not. If
+// MayOwn reports whether a tool of the server could be mounted under name. A tool that s.Tools denies could not. If
 // server ids are long or need a hash, several servers may own one name.
-func MayOwn(server string, rules *Rules, name string) bool {
-	tool, plain := strings.CutPrefix(name, server+Qualifier)
-	if plain && QualifiedName(server, tool) == name && rules.canMountAs(tool) {
+func (s Server) MayOwn(name string) bool {
+	tool, plain := strings.CutPrefix(name, s.ID+Qualifier)
+	if plain && QualifiedName(s.ID, tool) == name && s.Tools.canMountAs(tool) {
 		return true
 	}
-	return mayBeHashed(name) && slices.ContainsFunc(Prefixes(server), func(p string) bool {
+	return mayBeHashed(name) && slices.ContainsFunc(s.Prefixes(), func(p string) bool {
 		return strings.HasPrefix(name, p)
 	})
 }
@@ -89,9 +86,9 @@ func mayBeHashed(name string) bool {
 
 // Prefixes returns the prefixes of the names under which the server's tools are mounted: the usual one, and the one
 // of shortened names.
-func Prefixes(server string) (out []string) {
+func (s Server) Prefixes() (out []string) {
 	for _, tool := range []string{"x", strings.Repeat("x", maxName)} {
-		name := QualifiedName(server, tool)
+		name := QualifiedName(s.ID, tool)
 		out = append(out, name[:strings.LastIndex(name, Qualifier+"x")+len(Qualifier)])
 	}
 	return slices.Compact(out)
