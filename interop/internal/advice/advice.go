@@ -100,18 +100,44 @@ func shellWord(name, allowed, placeholder string) string {
 	return cmp.Or(name, placeholder)
 }
 
+// condition selects the failures of a row.
+type condition func(*circumstance) bool
+
 func hasCause[E error](c *circumstance) bool { _, ok := errors.AsType[E](c.Err); return ok }
 
-func (c *circumstance) isAny(targets ...error) bool {
-	return slices.ContainsFunc(targets, func(t error) bool { return errors.Is(c.Err, t) })
+// causeThat is hasCause for an error with a property.
+func causeThat[E error](holds func(E) bool) condition {
+	return func(c *circumstance) bool { e, ok := errors.AsType[E](c.Err); return ok && holds(e) }
 }
 
-func (c *circumstance) hasStatus(list ...int) bool {
-	return c.http != nil && slices.Contains(list, c.http.Status)
+func isAny(targets ...error) condition {
+	return func(c *circumstance) bool {
+		return slices.ContainsFunc(targets, func(t error) bool { return errors.Is(c.Err, t) })
+	}
 }
 
-func (c *circumstance) hasCode(list ...int64) bool {
-	return c.rpc != nil && slices.Contains(list, c.rpc.Code)
+func hasStatus(list ...int) condition {
+	return func(c *circumstance) bool { return c.http != nil && slices.Contains(list, c.http.Status) }
+}
+
+func hasCode(list ...int64) condition {
+	return func(c *circumstance) bool { return c.rpc != nil && slices.Contains(list, c.rpc.Code) }
+}
+
+func hasKind(k string) condition { return func(c *circumstance) bool { return c.Kind == k } }
+
+func isCalling(c *circumstance) bool { return c.Calling }
+
+func allOf(conditions ...condition) condition {
+	return func(c *circumstance) bool {
+		return !slices.ContainsFunc(conditions, func(holds condition) bool { return !holds(c) })
+	}
+}
+
+func anyOf(conditions ...condition) condition {
+	return func(c *circumstance) bool {
+		return slices.ContainsFunc(conditions, func(holds condition) bool { return holds(c) })
+	}
 }
 
 func (c *circumstance) needsSignIn() bool {
@@ -122,17 +148,16 @@ func (c *circumstance) needsSignIn() bool {
 // hungUp reports whether the connection ended before the reply.
 func (c *circumstance) hungUp() bool {
 	return hasCause[*conn.LostError](c) || hasCause[*conn.CutError](c) ||
-		c.isAny(io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE)
+		isAny(io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE)(c)
 }
 
 // isUnsent reports whether a request was not sent because its RoundTripper has no token: see
 // interop.EndpointOptions.RoundTripper.
-func isUnsent(err error) bool {
-	_, ok := errors.AsType[interface {
+func (c *circumstance) isUnsent() bool {
+	return hasCause[interface {
 		error
 		Unsent()
-	}](err)
-	return ok
+	}](c)
 }
 
 const (
@@ -145,102 +170,80 @@ const (
 // Row is the advice after a failure with a cause.
 type Row struct {
 	Cause  string
-	when   func(*circumstance) bool
+	when   condition
 	Advice string
 }
 
 // Rows is the table of all advice. The first row that matches is used. The last rows match by kind alone.
 var Rows = []Row{
 	// faults of a call
-	{"the configuration leaves the tool out", func(c *circumstance) bool { return hasCause[*DeniedError](c) },
+	{"the configuration leaves the tool out", hasCause[*DeniedError],
 		`the configuration excludes this tool: to use it, change "tools" in the server's entry`},
-	{"input_required", func(c *circumstance) bool { return c.isAny(ErrInputRequired) },
+	{"input_required", isAny(ErrInputRequired),
 		"the tool asks the user a question, and this client cannot ask it: give the answer in the arguments, " +
 			"or call the tool through indus serve from a client that supports elicitation"},
-	{"an answer beyond the limit", func(c *circumstance) bool { return hasCause[*wire.TooLong](c) },
-		"the reply is larger than indus accepts: request less at once"},
-	{"the session is gone", func(c *circumstance) bool { return hasCause[*conn.SessionError](c) },
-		"the server restarted or dropped the session: call again"},
-	{"a server that runs once in a cluster, and no replica that runs it", func(c *circumstance) bool {
-		return c.isAny(ErrNowhere)
-	},
+	{"an answer beyond the limit", hasCause[*wire.TooLong], "the reply is larger than indus accepts: request less at once"},
+	{"the session is gone", hasCause[*conn.SessionError], "the server restarted or dropped the session: call again"},
+	{"a server that runs once in a cluster, and no replica that runs it", isAny(ErrNowhere),
 		"the request was not sent: try again; if it fails again, read the logs of the replicas"},
-	{"a server that runs once in a cluster, in another command", func(c *circumstance) bool { return c.isAny(ErrSingle) },
-		"use it through indus serve"},
-	{"the connection ended before the call went out", func(c *circumstance) bool {
-		return c.Calling && hasCause[*conn.UnsentError](c) && c.http == nil && c.rpc == nil &&
-			!c.isAny(syscall.ECONNREFUSED)
-	},
+	{"a server that runs once in a cluster, in another command", isAny(ErrSingle), "use it through indus serve"},
+	{"the connection ended before the call went out", allOf(isCalling, hasCause[*conn.UnsentError],
+		func(c *circumstance) bool { return c.http == nil && c.rpc == nil && !isAny(syscall.ECONNREFUSED)(c) }),
 		"the call was not sent: call again"},
-	{"the process ended during the call", func(c *circumstance) bool {
-		return c.Calling && hasCause[*conn.ExitError](c)
-	},
+	{"the process ended during the call", allOf(isCalling, hasCause[*conn.ExitError]),
 		"the server's process ended; " + unknownOutcome},
 
-	{"HTTP 4xx to HTTP+SSE", func(c *circumstance) bool { return hasCause[*conn.NotSSEError](c) },
+	{"HTTP 4xx to HTTP+SSE", hasCause[*conn.NotSSEError],
 		`the server does not support HTTP+SSE at this path: remove "transport": "sse", ` +
 			`and indus detects the transport`},
 
-	{"a sign-in that a person must do", func(c *circumstance) bool { return c.needsSignIn() },
-		"sign in: indus mcp login SERVER"},
-	{"a call, and indus cannot get a token by itself", func(c *circumstance) bool {
-		return c.Calling && isUnsent(c.Err)
-	},
+	{"a sign-in that a person must do", (*circumstance).needsSignIn, "sign in: indus mcp login SERVER"},
+	{"a call, and indus cannot get a token by itself", allOf(isCalling, (*circumstance).isUnsent),
 		"the tool did not run, because indus has no token for its server: indus mcp doctor SERVER shows which step of " +
 			"the sign-in fails"},
-	{"another request, and indus cannot get a token by itself", func(c *circumstance) bool {
-		return isUnsent(c.Err)
-	},
+	{"another request, and indus cannot get a token by itself", (*circumstance).isUnsent,
 		"indus has no token for the server: indus mcp doctor SERVER shows which step of the sign-in fails"},
 
 	// JSON-RPC errors
-	{"-32602", func(c *circumstance) bool { return c.Calling && c.hasCode(protocol.CodeInvalidParams) },
+	{"-32602", allOf(isCalling, hasCode(protocol.CodeInvalidParams)),
 		"check the arguments against the tool's schema, then try again"},
-	{"-32601", func(c *circumstance) bool { return c.hasCode(protocol.CodeMethodNotFound) },
+	{"-32601", hasCode(protocol.CodeMethodNotFound),
 		"the server does not know this method: is it an MCP server, and does it still have this tool?"},
-	{"-32700, -32600, -32020, -32021", func(c *circumstance) bool {
-		return c.hasCode(protocol.CodeParse, protocol.CodeInvalidRequest, protocol.CodeHeaderMismatch,
-			protocol.CodeMissingCapability)
-	}, "the server rejects the request as malformed: update the server or indus, and check any proxy between them"},
-	{"no version of the protocol in common", func(c *circumstance) bool {
-		return c.hasCode(protocol.CodeUnsupportedVersion) || hasCause[*conn.VersionError](c)
-	}, "the server supports another version of MCP: update the server or indus"},
+	{"-32700, -32600, -32020, -32021", hasCode(protocol.CodeParse, protocol.CodeInvalidRequest,
+		protocol.CodeHeaderMismatch, protocol.CodeMissingCapability),
+		"the server rejects the request as malformed: update the server or indus, and check any proxy between them"},
+	{"no version of the protocol in common", anyOf(hasCode(protocol.CodeUnsupportedVersion), hasCause[*conn.VersionError]),
+		"the server supports another version of MCP: update the server or indus"},
 	{"any other JSON-RPC code", func(c *circumstance) bool { return c.rpc != nil },
 		`the server returned an error: read its log, and check that "env" has everything it needs`},
 
 	// HTTP errors
-	{"HTTP 401, with the Authorization that is configured", func(c *circumstance) bool {
-		return c.hasStatus(401) && c.http.Authorized
-	},
+	{"HTTP 401, with the Authorization that is configured", allOf(hasStatus(401),
+		func(c *circumstance) bool { return c.http.Authorized }),
 		"the server rejects the Authorization header: is the token still valid, and for this server?"},
 	{"HTTP 401 that names where to sign in", func(c *circumstance) bool {
-		return c.hasStatus(401) && strings.Contains(c.http.Header.Get("WWW-Authenticate"), "resource_metadata")
+		return hasStatus(401)(c) && strings.Contains(c.http.Header.Get("WWW-Authenticate"), "resource_metadata")
 	}, `the server requires an OAuth sign-in: indus mcp login SERVER; or get a token from its provider, and write ` +
 		`"headers": {"Authorization": "Bearer ${TOKEN}"}`},
-	{"HTTP 401", func(c *circumstance) bool { return c.hasStatus(401) },
+	{"HTTP 401", hasStatus(401),
 		`the server requires authorization: write "headers": {"Authorization": "Bearer ${TOKEN}"}, or the header that its ` +
 			`documentation names`},
-	{"HTTP 403", func(c *circumstance) bool { return c.hasStatus(403) },
+	{"HTTP 403", hasStatus(403),
 		"the server denies access: check the permissions of the token or key, and whether the server admits this address"},
-	{"HTTP 407", func(c *circumstance) bool { return c.hasStatus(407) },
+	{"HTTP 407", hasStatus(407),
 		"the proxy requires a password: add it to the URL in HTTPS_PROXY, or add the host to NO_PROXY"},
 	{"HTTP 3xx", func(c *circumstance) bool { return c.http != nil && c.http.Status/100 == 3 },
 		"the server has moved: write the URL that it redirects to"},
-	{"HTTP 400 of a server that speaks TLS", func(c *circumstance) bool {
-		return c.hasStatus(400) && strings.Contains(c.http.Body, "HTTPS")
-	},
+	{"HTTP 400 of a server that speaks TLS", allOf(hasStatus(400),
+		func(c *circumstance) bool { return strings.Contains(c.http.Body, "HTTPS") }),
 		"the server expects TLS: replace http:// with https://"},
 	{"HTTP 404, 410, or a web page", func(c *circumstance) bool {
-		return c.hasStatus(404, 410) || c.http != nil && c.http.Status/100 == 2 &&
+		return hasStatus(404, 410)(c) || c.http != nil && c.http.Status/100 == 2 &&
 			strings.HasPrefix(c.http.Header.Get("Content-Type"), "text/html")
 	}, "there is no MCP server at this path: the usual paths are /mcp and, for older servers, /sse"},
-	{"HTTP 413", func(c *circumstance) bool {
-		return c.hasStatus(413)
-	}, "the arguments are larger than the server accepts: send less at once"},
-	{"HTTP 429", func(c *circumstance) bool {
-		return c.hasStatus(429)
-	}, "the server received too many requests: wait, then try again"},
-	{"HTTP 408, 502, 503, 504", func(c *circumstance) bool { return c.hasStatus(408, 502, 503, 504) },
+	{"HTTP 413", hasStatus(413), "the arguments are larger than the server accepts: send less at once"},
+	{"HTTP 429", hasStatus(429), "the server received too many requests: wait, then try again"},
+	{"HTTP 408, 502, 503, 504", hasStatus(408, 502, 503, 504),
 		"a proxy answers, but the server behind it does not: is the server running?"},
 	{"HTTP 5xx", func(c *circumstance) bool { return c.http != nil && c.http.Status/100 == 5 },
 		"the server has an internal error: read its log"},
@@ -249,61 +252,39 @@ var Rows = []Row{
 			`"transport": "sse" or "http"`},
 
 	// network errors
-	{"a proxy that cannot be reached", func(c *circumstance) bool {
-		op, ok := errors.AsType[*net.OpError](c.Err)
-		return ok && op.Op == "proxyconnect"
-	}, "the proxy cannot be reached: check HTTP_PROXY and HTTPS_PROXY, or add the host to NO_PROXY"},
-	{"no such host", func(c *circumstance) bool {
-		dns, ok := errors.AsType[*net.DNSError](c.Err)
-		return ok && dns.IsNotFound
-	}, `no such host: check its name in "url", and whether a VPN is needed`},
-	{"DNS", func(c *circumstance) bool {
-		return hasCause[*net.DNSError](c)
-	}, "host names cannot be resolved: check the network and its DNS"},
-	{"a certificate of an unknown authority", func(c *circumstance) bool {
-		return hasCause[x509.UnknownAuthorityError](c)
-	},
+	{"a proxy that cannot be reached", causeThat(func(e *net.OpError) bool { return e.Op == "proxyconnect" }),
+		"the proxy cannot be reached: check HTTP_PROXY and HTTPS_PROXY, or add the host to NO_PROXY"},
+	{"no such host", causeThat(func(e *net.DNSError) bool { return e.IsNotFound }),
+		`no such host: check its name in "url", and whether a VPN is needed`},
+	{"DNS", hasCause[*net.DNSError], "host names cannot be resolved: check the network and its DNS"},
+	{"a certificate of an unknown authority", hasCause[x509.UnknownAuthorityError],
 		"an unknown authority signed the certificate: if the authority is your own, set SSL_CERT_FILE to " +
 			"its certificate file"},
-	{"a certificate of another host", func(c *circumstance) bool { return hasCause[x509.HostnameError](c) },
+	{"a certificate of another host", hasCause[x509.HostnameError],
 		"the certificate is for another host: use the name in the certificate"},
-	{"an expired certificate", func(c *circumstance) bool {
-		bad, ok := errors.AsType[x509.CertificateInvalidError](c.Err)
-		return ok && bad.Reason == x509.Expired
-	}, "the certificate has expired, or this machine's clock is wrong"},
-	{"no TLS", func(c *circumstance) bool {
-		return hasCause[tls.RecordHeaderError](c) || c.isAny(http.ErrSchemeMismatch)
-	},
+	{"an expired certificate", causeThat(func(e x509.CertificateInvalidError) bool { return e.Reason == x509.Expired }),
+		"the certificate has expired, or this machine's clock is wrong"},
+	{"no TLS", anyOf(hasCause[tls.RecordHeaderError], isAny(http.ErrSchemeMismatch)),
 		"the server does not use TLS at this address: replace https:// with http://"},
-	{"TLS", func(c *circumstance) bool {
-		return hasCause[x509.CertificateInvalidError](c) || hasCause[tls.AlertError](c)
-	},
+	{"TLS", anyOf(hasCause[x509.CertificateInvalidError], hasCause[tls.AlertError]),
 		"the TLS handshake failed: the server, or a proxy, presents a certificate or a TLS version that cannot be used"},
-	{"connection refused", func(c *circumstance) bool { return c.isAny(syscall.ECONNREFUSED) },
+	{"connection refused", isAny(syscall.ECONNREFUSED),
 		"no program listens at this address: is the server running, and is the port right?"},
-	{"host or network unreachable", func(c *circumstance) bool {
-		return c.isAny(syscall.EHOSTUNREACH, syscall.ENETUNREACH)
-	},
+	{"host or network unreachable", isAny(syscall.EHOSTUNREACH, syscall.ENETUNREACH),
 		"the host cannot be reached from here: check the network, the VPN and the firewall"},
 
 	// process errors
-	{`no such "cwd"`, func(c *circumstance) bool {
-		at, ok := errors.AsType[*fs.PathError](c.Err)
-		return ok && at.Op == "chdir"
-	}, `the path in "cwd" does not exist or is not a directory: create it, or correct "cwd"`},
-	{"no such command", func(c *circumstance) bool { return c.isAny(exec.ErrNotFound) },
+	{`no such "cwd"`, causeThat(func(e *fs.PathError) bool { return e.Op == "chdir" }),
+		`the path in "cwd" does not exist or is not a directory: create it, or correct "cwd"`},
+	{"no such command", isAny(exec.ErrNotFound),
 		`the command is not installed, or not in the PATH: install it, or write its full path in "command"`},
-	{"a directory", func(c *circumstance) bool { return c.Kind == "spawn_failed" && c.isAny(syscall.EISDIR) },
-		"the command is a directory: name a program in it"},
-	{"a file that may not be executed", func(c *circumstance) bool {
-		return c.Kind == "spawn_failed" && c.isAny(fs.ErrPermission)
-	},
+	{"a directory", allOf(hasKind("spawn_failed"), isAny(syscall.EISDIR)), "the command is a directory: name a program in it"},
+	{"a file that may not be executed", allOf(hasKind("spawn_failed"), isAny(fs.ErrPermission)),
 		"the file is not executable: chmod +x it, or use its interpreter as the command"},
-	{"no such file", func(c *circumstance) bool { return c.Kind == "spawn_failed" && c.isAny(fs.ErrNotExist) },
+	{"no such file", allOf(hasKind("spawn_failed"), isAny(fs.ErrNotExist)),
 		"the command, or the interpreter in its first line, does not exist: is the path right, and the server installed?"},
-	{"a process that ended after it was connected", func(c *circumstance) bool {
-		return c.Kind != "spawn_failed" && hasCause[*conn.ExitError](c)
-	},
+	{"a process that ended after it was connected", allOf(hasCause[*conn.ExitError],
+		func(c *circumstance) bool { return c.Kind != "spawn_failed" }),
 		"the process ended after it had connected: read its log"},
 	{"exit status 127", func(c *circumstance) bool { return c.exit != nil && c.exit.ExitCode() == 127 },
 		`a program that the command calls is not in its PATH: write full paths, or set "PATH" in "env"`},
@@ -311,30 +292,24 @@ var Rows = []Row{
 		"a signal ended the process: run the command by hand, and look for a crash or a lack of memory"},
 	{"any other exit status", func(c *circumstance) bool { return c.exit != nil },
 		`run the command by hand in the environment of the server: PATH, HOME, the locale and the variables in "env"`},
-	{"exit status 0", func(c *circumstance) bool { return hasCause[*conn.ExitError](c) },
+	{"exit status 0", hasCause[*conn.ExitError],
 		"the process exited without an error: does this command start the server, and does it need an " +
 			"argument such as stdio?"},
 
 	// errors of any transport
-	{"busy", func(c *circumstance) bool { return hasCause[*lane.BusyError](c) },
+	{"busy", hasCause[*lane.BusyError],
 		`the request was not sent: try again later, or raise this server's "maxConcurrent", "maxQueue", ` +
 			`"maxPrincipals", "instances" or "timeout": {"queue": …}`},
-	{"the connection ended during the call", func(c *circumstance) bool { return c.Calling && c.hungUp() },
+	{"the connection ended during the call", allOf(isCalling, (*circumstance).hungUp),
 		"the connection ended before the reply; " + unknownOutcome},
-	{"the connection ended during another request", func(c *circumstance) bool {
-		return c.Kind == "protocol" && c.hungUp()
-	},
+	{"the connection ended during another request", allOf(hasKind("protocol"), (*circumstance).hungUp),
 		"the connection ended before the reply: try again"},
 	{"the connection ended otherwise", (*circumstance).hungUp,
 		"the server closes the connection without a reply: is it an MCP server, and is http:// or https:// right?"},
-	{"bytes that answer no request, in a call", func(c *circumstance) bool {
-		return c.Calling && c.Kind == "timeout" && hasCause[*conn.UnmatchedError](c)
-	},
+	{"bytes that answer no request, in a call", allOf(isCalling, hasKind("timeout"), hasCause[*conn.UnmatchedError]),
 		notMCP + "; " + unknownOutcome},
-	{"bytes that answer no request", func(c *circumstance) bool {
-		return c.Kind == "timeout" && hasCause[*conn.UnmatchedError](c)
-	}, notMCP},
-	{"a timeout of a call", func(c *circumstance) bool { return c.Kind == "timeout" && c.Calling },
+	{"bytes that answer no request", allOf(hasKind("timeout"), hasCause[*conn.UnmatchedError]), notMCP},
+	{"a timeout of a call", allOf(hasKind("timeout"), isCalling),
 		"the tool is slow or hangs: raise this server's timeout; " + unknownOutcome},
 
 	{"timeout", hasKind("timeout"),
@@ -345,8 +320,4 @@ var Rows = []Row{
 	{"spawn_failed", hasKind("spawn_failed"),
 		"run the command by hand: is it installed, and does it start an MCP server?"},
 	{"tool_error", hasKind("tool_error"), "the call failed before a reply arrived; " + unknownOutcome},
-}
-
-func hasKind(k string) func(*circumstance) bool {
-	return func(c *circumstance) bool { return c.Kind == k }
 }
