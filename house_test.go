@@ -57,7 +57,7 @@ var roomBudget = map[string]int{
 	"internal":  13400,
 	"interop":   12630,
 	"ledger":    4920,
-	"mcpconfig": 10935,
+	"mcpconfig": 10760,
 	"oauth":     4395,
 	"operation": 2630,
 	"policy":    3760,

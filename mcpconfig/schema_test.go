@@ -287,21 +287,19 @@ func randomFile(random *rand.Rand, fields []string) string {
 	return `{"mcpServers": {"a": ` + text + `}, "other": 1}`
 }
 
-// The example in the documentation of the package is valid for the reader and for the
-// schema.
+// The example in the documentation is valid for the reader and for the schema.
 func TestTheDocumentedFileIsRight(t *testing.T) {
-	doc, err := os.ReadFile("doc.go")
+	doc, err := os.ReadFile("../docs/configuration.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ := strings.Cut(string(doc), "//\t{\n")
-	text, _, ok := strings.Cut(text, "//\t}\n")
+	_, text, _ := strings.Cut(string(doc), "```jsonc\n")
+	text, _, ok := strings.Cut(text, "```\n")
 	if !ok {
-		t.Fatal("doc.go has no example")
+		t.Fatal("the documentation has no example")
 	}
-	text = "{\n" + strings.ReplaceAll(text, "//\t", "") + "}"
-	c := readDry(t, t.TempDir(), strings.NewReplacer("${GITHUB_TOKEN}", "${TOKEN}", "${SECRET}", "${TOKEN}").Replace(text))
-	if got := states(c); got != "github active\nremote disabled\nenterprise active\ninside active" || len(c.Notes) != 8 { // about remote, "publish", "auth", "policy", "policyMode", "audit", "approvals", "cluster"
+	c := readDry(t, t.TempDir(), strings.ReplaceAll(text, "${WEBHOOK_SECRET}", "${TOKEN}"))
+	if got := states(c); got != "github active\ndocs disabled" || len(c.Notes) != 9 { // about docs, "publish", "auth", "policy", "policyMode", "audit", "approvals", "cluster", "registries"
 		t.Errorf("%s\n%v", got, c.Notes)
 	}
 	plain, err := hujson.Standardize([]byte(text))
