@@ -15,23 +15,19 @@ import (
 
 // CallApprovals holds how calls to indus serve wait for a person: the member "approvals" of a file.
 type CallApprovals struct {
+	Setting
 	// Expire is how long a call waits, and then how long the decision is good. 0 means the default.
 	Expire time.Duration
 	// Webhook is the URL that is notified of approvals, and Secret its signing secret (whsec_ and base64). If Webhook is
 	// "", there is none.
 	Webhook string
 	Secret  config.Secret
-	// File and Line are the position of "approvals".
-	File string
-	Line int
-	// Broken is set if "approvals" cannot be read. A note has the reason.
-	Broken bool
 }
 
 // readApprovals reads the member "approvals". A project's file must not set it: the webhook gets arguments of calls.
 func (f *configFile) readApprovals(m *hujson.ObjectMember) {
 	reason := `"approvals" is not heeded: a project's file does not say how calls are approved`
-	readSetting(f, "approvals", m, reason, &f.callApprovals, func(r *reading, out *CallApprovals) {
+	readSetting(f, "approvals", m, reason, &f.Approvals, func(r *reading, out *CallApprovals) {
 		r.object("approvals", &m.Value, true,
 			member{"expire", storeIn(&out.Expire, r.age)},
 			member{"webhook", func(field string, v *hujson.Value) {

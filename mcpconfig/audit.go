@@ -10,8 +10,10 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// Audit holds where and how indus serve records requests: the member "audit" of a file.
+// Audit holds where and how indus serve records requests: the member "audit" of a file. If it is Broken, no request may
+// be served.
 type Audit struct {
+	Setting
 	// Path is the absolute path of the audit file.
 	Path string
 	// MaxSize is the size in bytes at which a new file begins, and MaxAge the age. 0 means the default.
@@ -23,12 +25,6 @@ type Audit struct {
 	Continue bool
 	// Sync writes each record to the disk before the request is answered.
 	Sync bool
-	// File and Line are the position of "audit".
-	File string
-	Line int
-	// Broken is set if "audit" cannot be read, or if a file of the user that may have it cannot be read. Then no request
-	// may be served. A note has the reason.
-	Broken bool
 }
 
 // Equal reports whether a and b have the same settings. File and Line do not count.
@@ -37,7 +33,7 @@ func (a *Audit) Equal(b *Audit) bool { return equalSettings(a, b) }
 // readAudit reads the member "audit". With a mistake in it, requests would go unrecorded.
 func (f *configFile) readAudit(m *hujson.ObjectMember) {
 	reason := `"audit" is not heeded: a project's file does not say where indus writes`
-	readSetting(f, "audit", m, reason, &f.audit, func(r *reading, out *Audit) {
+	readSetting(f, "audit", m, reason, &f.Audit, func(r *reading, out *Audit) {
 		if tree.Has(&m.Value, '"') {
 			out.Path = r.path("audit", &m.Value)
 		} else {

@@ -9,8 +9,10 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// Auth holds how clients of indus serve authenticate: the member "auth" of a file.
+// Auth holds how clients of indus serve authenticate: the member "auth" of a file. If it is Broken, no client may be
+// admitted.
 type Auth struct {
+	Setting
 	// Methods are the accepted methods: "none", "keys", "jwt", "introspect". If it is nil, the other fields decide.
 	Methods []string
 	// URL is the scheme and host under which clients reach the server. If it is "", the Host header of the request is
@@ -22,12 +24,6 @@ type Auth struct {
 	Issuers []AuthServer
 	// Introspection is the authorization server that checks tokens by introspection. If it is nil, there is none.
 	Introspection *AuthServer
-	// File and Line are the position of "auth".
-	File string
-	Line int
-	// Broken is set if "auth" cannot be read, or if a file of the user that may have it cannot be read. Then no client
-	// may be admitted. A note has the reason.
-	Broken bool
 }
 
 // AuthServer is an authorization server.
@@ -55,15 +51,14 @@ func (a *Auth) Equal(b *Auth) bool { return equalSettings(a, b) }
 // readAuth reads the member "auth". With a mistake in it, no client is admitted.
 func (f *configFile) readAuth(m *hujson.ObjectMember) {
 	reason := `"auth" is ignored: a project's file cannot decide which clients may connect`
-	readSetting(f, "auth", m, reason, &f.auth, func(r *reading, out *Auth) {
+	readSetting(f, "auth", m, reason, &f.Auth, func(r *reading, out *Auth) {
 		r.object("auth", &m.Value, true,
 			member{"methods", storeIn(&out.Methods, r.methods)},
 			member{"publicUrl", storeIn(&out.URL, r.value)},
 			member{"scopes", storeIn(&out.Scopes, r.strings)},
 			member{"issuers", storeIn(&out.Issuers, r.issuers)},
 			member{"introspection", func(field string, v *hujson.Value) {
-				one := r.authServer(field, v, "endpoint", "clientId", "clientSecret")
-				out.Introspection = &one
+				out.Introspection = new(r.authServer(field, v, "endpoint", "clientId", "clientSecret"))
 			}},
 		)
 	})

@@ -35,11 +35,11 @@ func TestAuth(t *testing.T) {
 	  "introspection": {"issuer": "https://as.example", "endpoint": "https://as.example/i", "clientId": "me", "clientSecret": "${SECRET}"},
 	}`)
 	want := &mcpconfig.Auth{
-		Methods: []string{"jwt"}, URL: "https://mcp.example", Scopes: []string{"a", "b:{view}"}, Line: 1,
+		Methods: []string{"jwt"}, URL: "https://mcp.example", Scopes: []string{"a", "b:{view}"}, Setting: mcpconfig.Setting{Line: 1},
 		Issuers:       []mcpconfig.AuthServer{{Issuer: "https://as.example", Keys: "https://as.example/keys", Audience: []string{"api://x"}, Algorithms: []string{"ES256"}, Claim: "oid", Apps: true}},
 		Introspection: &mcpconfig.AuthServer{Issuer: "https://as.example", Endpoint: "https://as.example/i", ClientID: "me", ClientSecret: config.NewSecret("s3cret-of-indus")},
 	}
-	if diff := cmp.Diff(want, c.Auth, cmpopts.IgnoreFields(mcpconfig.Auth{}, "File")); diff != "" || len(c.Notes) > 0 {
+	if diff := cmp.Diff(want, c.Auth, cmpopts.IgnoreFields(mcpconfig.Auth{}, "Setting.File")); diff != "" || len(c.Notes) > 0 {
 		t.Errorf("%s %v", diff, c.Notes)
 	}
 	if !c.Auth.Equal(readAuth(t, `{

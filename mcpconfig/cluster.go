@@ -11,6 +11,7 @@ import (
 
 // Cluster holds where several indus serve keep the state that they share: the member "cluster" of a file.
 type Cluster struct {
+	Setting
 	// NATS are the URLs of the servers, with commas between them.
 	NATS string
 	// CredsFile and CA are absolute paths of files. "" means that there is none.
@@ -23,11 +24,6 @@ type Cluster struct {
 	Monitor string
 	// Lease is how long a process that does not answer counts as present. Zero means the default.
 	Lease time.Duration
-	// File and Line are the position of "cluster".
-	File string
-	Line int
-	// Broken is set if "cluster" cannot be read. A note has the reason.
-	Broken bool
 }
 
 const (
@@ -39,7 +35,7 @@ const (
 // readCluster reads the member "cluster".
 func (f *configFile) readCluster(m *hujson.ObjectMember) {
 	reason := `"cluster" is not heeded: a project's file does not say where indus keeps its state`
-	readSetting(f, "cluster", m, reason, &f.cluster, func(r *reading, out *Cluster) {
+	readSetting(f, "cluster", m, reason, &f.Cluster, func(r *reading, out *Cluster) {
 		r.object("cluster", &m.Value, true,
 			member{"nats", storeIn(&out.NATS, r.urls("nats", "tls"))},
 			member{"credsFile", storeIn(&out.CredsFile, r.path)},

@@ -20,7 +20,8 @@ func TestCluster(t *testing.T) {
 	}
 	want := mcpconfig.Cluster{
 		NATS: "nats://a:4222,tls://" + webhookSecret + "@b:4222", CredsFile: filepath.Join(filepath.Dir(got.File), "x.creds"),
-		CA: "/ca.pem", Name: "n", Replicas: 3, Monitor: "http://a:8222", Lease: 3 * time.Second, File: got.File, Line: 1,
+		CA: "/ca.pem", Name: "n", Replicas: 3, Monitor: "http://a:8222", Lease: 3 * time.Second,
+		Setting: mcpconfig.Setting{File: got.File, Line: 1},
 	}
 	if *got != want {
 		t.Errorf("it is %+v", *got)

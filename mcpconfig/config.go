@@ -51,18 +51,8 @@ type Config struct {
 	// Views are the selections of servers in the files, one for each name. They are not checked against the rows: a
 	// pattern may match servers that do not start.
 	Views []View
-	// Auth holds how clients of indus serve authenticate. It is nil if no file has it.
-	Auth *Auth
-	// Policy names the policies of indus serve. It is nil if no file has it.
-	Policy *Policy
-	// Audit holds where indus serve records requests. It is nil if no file has it.
-	Audit *Audit
-	// Approvals holds how calls to indus serve wait for a person. It is nil if no file has it.
-	Approvals *CallApprovals
-	// Cluster holds where several indus serve keep shared state. It is nil if no file has it.
-	Cluster *Cluster
-	// Registries holds the registries that commands ask. It is nil if no file has them.
-	Registries *Registries
+	// Settings are the members beside the servers and views.
+	Settings
 	// Watched holds the paths of all files that can change the outcome. These are the paths of Searched, the file of
 	// approvals and the files that approvals cover. The files that ${file:…} names in a row that may start are
 	// included, with variables replaced. The files need not exist.
@@ -116,20 +106,10 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 		return nil, err
 	}
 	raiseTimeouts(found.sources)
-	all := slices.Concat(found.sources, found.unreadable)
 	c := &Config{
 		Searched: found.searched, Views: resolveViews(found.sources),
-		Auth: resolveSetting(all, func(s *source) *Auth { return s.auth }, "auth: that at %s:%d takes precedence"),
-		Policy: resolveSetting(all, func(s *source) *Policy { return s.policy },
-			"policy: the policy at %s:%d takes precedence"),
-		Audit: resolveSetting(all, func(s *source) *Audit { return s.audit }, "audit: that at %s:%d takes precedence"),
-		Approvals: resolveSetting(found.sources, func(s *source) *CallApprovals { return s.callApprovals },
-			"approvals: those at %s:%d take precedence"),
-		Cluster: resolveSetting(found.sources, func(s *source) *Cluster { return s.cluster },
-			"cluster: that at %s:%d takes precedence"),
-		Registries: resolveSetting(all, func(s *source) *Registries { return s.registries },
-			"registries: those at %s:%d take precedence"),
-		Watched: watched, Notes: place.notes, isSelected: place.Only,
+		Settings: resolveSettings(slices.Concat(found.sources, found.unreadable)),
+		Watched:  watched, Notes: place.notes, isSelected: place.Only,
 	}
 	c.Notes = append(c.Notes, found.notes...)
 	_, c.Avoided = place.paths()

@@ -152,11 +152,8 @@ func (f *configFile) rows() {
 			others = append(others, name)
 		}
 	}
-	if misspelt != nil && f.auth == nil && f.scope != Project && f.approved { // ignoring the key might admit every client
-		at := misspelt.Name.StartOffset
-		f.auth = &Auth{File: f.path, Broken: true}
-		f.auth.Line, _ = f.doc.Position(at)
-		f.note(at, "auth cannot be used: unknown key "+tree.Quote(tree.Text(misspelt.Name)), `write "auth", or remove it`)
+	if misspelt != nil && f.Auth == nil && f.scope != Project && f.approved { // ignoring the key might admit every client
+		f.Auth = &Auth{Setting: f.misspeltSetting("auth", misspelt)}
 	}
 	f.checkPolicy(misspeltPolicy)
 	for name, m := range tree.Members(&f.doc.Root) { // after the file's policy is known

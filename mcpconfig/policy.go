@@ -5,22 +5,16 @@ import (
 	"path/filepath"
 
 	"github.com/tailscale/hujson"
-
-	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// Policy names the policies of indus serve: the members "policy" and "policyMode" of a file.
+// Policy names the policies of indus serve: the members "policy" and "policyMode" of a file. If it is Broken, no
+// request may be served.
 type Policy struct {
+	Setting
 	// Path is a file of Cedar policies, or a directory of them. It is absolute if the path of the configuration is.
 	Path string
 	// Report is set if the policies are evaluated and nothing is denied ("policyMode": "report").
 	Report bool
-	// File and Line are the position of "policy".
-	File string
-	Line int
-	// Broken is set if "policy" cannot be read, or if a file of the user that may have it cannot be read. Then no
-	// request may be served. A note has the reason.
-	Broken bool
 }
 
 // Equal reports whether a and b have the same settings. File and Line do not count.
@@ -34,40 +28,35 @@ func (f *configFile) readPolicy(name string, m *hujson.ObjectMember) {
 	if !f.maySet(m.Name.StartOffset, reason) {
 		return
 	}
-	if f.policy == nil {
-		f.policy = &Policy{File: f.path}
-		f.policy.Line, _ = f.doc.Position(m.Name.StartOffset)
+	if f.Policy == nil {
+		f.Policy = &Policy{Setting: f.settingAt(m.Name.StartOffset)}
 	}
 	r := f.newReading("policy cannot be used: ", m.Name.StartOffset)
 	switch {
-	case name == "policyMode" && f.policyMode || name == "policy" && f.policy.Path != "":
+	case name == "policyMode" && f.policyMode || name == "policy" && f.Policy.Path != "":
 		r.skip(m.Name.StartOffset, name+" stands twice", "remove one of the two")
 	case name == "policyMode":
 		f.policyMode = true
-		f.policy.Report = r.oneOf("enforce", "report")(name, &m.Value) == "report"
+		f.Policy.Report = r.oneOf("enforce", "report")(name, &m.Value) == "report"
 	default:
 		path := r.tilde(r.value(name, &m.Value))
 		r.refuseFetches()
 		if path != "" && !filepath.IsAbs(path) {
 			path = filepath.Join(filepath.Dir(f.path), path)
 		}
-		f.policy.Path = path
+		f.Policy.Path = path
 	}
-	f.policy.Broken = f.policy.Broken || r.State == Skipped
+	f.Policy.Broken = f.Policy.Broken || r.State == Skipped
 }
 
 // checkPolicy reports a misspelt "policy", and a "policyMode" without a policy.
 func (f *configFile) checkPolicy(misspelt *hujson.ObjectMember) {
 	switch {
-	case misspelt != nil && (f.policy == nil || f.policy.Path == "") && f.scope != Project && f.approved:
-		at := misspelt.Name.StartOffset
-		f.policy = &Policy{File: f.path, Broken: true}
-		f.policy.Line, _ = f.doc.Position(at)
-		f.note(at, "policy cannot be used: unknown key "+tree.Quote(tree.Text(misspelt.Name)),
-			`write "policy", or remove it`)
-	case f.policy != nil && f.policy.Path == "" && !f.policy.Broken:
-		f.policy.Broken = true
-		f.notes = append(f.notes, Note{File: f.path, Line: f.policy.Line, Column: 1,
+	case misspelt != nil && (f.Policy == nil || f.Policy.Path == "") && f.scope != Project && f.approved:
+		f.Policy = &Policy{Setting: f.misspeltSetting("policy", misspelt)}
+	case f.Policy != nil && f.Policy.Path == "" && !f.Policy.Broken:
+		f.Policy.Broken = true
+		f.notes = append(f.notes, Note{File: f.path, Line: f.Policy.Line, Column: 1,
 			Reason: `policy cannot be used: "policyMode" stands without "policy"`, Hint: `add "policy", or remove it`})
 	}
 }

@@ -38,7 +38,7 @@ func TestPolicy(t *testing.T) {
 	} {
 		config, dir := readPolicy(t, c.members)
 		want := &mcpconfig.Policy{Path: filepath.Clean(strings.ReplaceAll(c.path, "DIR", dir)), Report: c.report,
-			File: filepath.Join(dir, "servers.json"), Line: 1}
+			Setting: mcpconfig.Setting{File: filepath.Join(dir, "servers.json"), Line: 1}}
 		if diff := cmp.Diff(want, config.Policy); diff != "" || len(config.Notes) > 0 {
 			t.Errorf("%s: %s %v", c.members, diff, config.Notes)
 		}

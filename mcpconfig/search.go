@@ -27,15 +27,8 @@ type source struct {
 	entries  []entry
 	notes    []Note
 	views    []viewEntry
-	auth     *Auth   // nil: it has none
-	policy   *Policy // nil: it has none
-	audit    *Audit  // nil: it has none
-
-	callApprovals *CallApprovals // nil: it has none
-	cluster       *Cluster       // nil: it has none
-	registries    *Registries    // nil: it has none
-
-	changes *hujson.Value // the policy for all its servers; nil: none
+	changes  *hujson.Value // the policy for all its servers; nil: none
+	Settings
 }
 
 // searchResult is the outcome of a search.

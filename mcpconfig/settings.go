@@ -6,28 +6,62 @@ import (
 	"slices"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// A setting is a member beside the rows: "auth", "policy", "audit", "approvals", "cluster" and "registries". It is in
-// one file.
-
-// serveSetting is a pointer to a setting as one file has it.
-type serveSetting[T any] interface {
-	*T
-	// place returns the fields with the position of the setting, and the field that is set if it is broken.
-	place() (file *string, line *int, broken *bool)
+// Settings are the members of a file beside its servers and views. Each of them is nil if no file has it.
+type Settings struct {
+	// Auth holds how clients of indus serve authenticate.
+	Auth *Auth
+	// Policy names the policies of indus serve.
+	Policy *Policy
+	// Audit holds where indus serve records requests.
+	Audit *Audit
+	// Approvals holds how calls to indus serve wait for a person.
+	Approvals *CallApprovals
+	// Cluster holds where several indus serve keep shared state.
+	Cluster *Cluster
+	// Registries holds the registries that commands ask.
+	Registries *Registries
 }
 
-func (a *Auth) place() (*string, *int, *bool)          { return &a.File, &a.Line, &a.Broken }
-func (a *Policy) place() (*string, *int, *bool)        { return &a.File, &a.Line, &a.Broken }
-func (a *Audit) place() (*string, *int, *bool)         { return &a.File, &a.Line, &a.Broken }
-func (a *CallApprovals) place() (*string, *int, *bool) { return &a.File, &a.Line, &a.Broken }
-func (a *Cluster) place() (*string, *int, *bool)       { return &a.File, &a.Line, &a.Broken }
-func (a *Registries) place() (*string, *int, *bool)    { return &a.File, &a.Line, &a.Broken }
+// Setting is the part that all settings have.
+type Setting struct {
+	// File and Line are the position of the setting.
+	File string
+	Line int
+	// Broken is set if the setting cannot be read. [Auth], [Policy], [Audit] and [Registries] are also broken if a file
+	// of the user that may have them cannot be read. A note has the reason.
+	Broken bool
+}
+
+func (s *Setting) place() *Setting { return s }
+
+// anySetting is a pointer to a setting as one file has it.
+type anySetting[T any] interface {
+	*T
+	place() *Setting
+}
+
+// settingAt returns a setting at an offset of the file.
+func (f *configFile) settingAt(offset int) Setting {
+	line, _ := f.doc.Position(offset)
+	return Setting{File: f.path, Line: line}
+}
+
+// misspeltSetting notes a wrong name of a setting, and returns a broken setting.
+func (f *configFile) misspeltSetting(name string, m *hujson.ObjectMember) Setting {
+	out := f.settingAt(m.Name.StartOffset)
+	out.Broken = true
+	f.note(m.Name.StartOffset, name+" cannot be used: unknown key "+tree.Quote(tree.Text(m.Name)),
+		fmt.Sprintf("write %q, or remove it", name))
+	return out
+}
 
 // readSetting reads a setting of the file with read, and stores it. If the file may not have it, reason is noted. A
 // mistake in a setting is more than a note: the setting is broken.
-func readSetting[T any, S serveSetting[T]](
+func readSetting[T any, S anySetting[T]](
 	f *configFile, name string, m *hujson.ObjectMember, reason string, to *S, read func(r *reading, out S),
 ) {
 	if !f.maySet(m.Name.StartOffset, reason) {
@@ -38,12 +72,10 @@ func readSetting[T any, S serveSetting[T]](
 		r.skip(r.offset, "it stands twice", "remove one of the two")
 	}
 	out := S(new(T))
-	file, line, broken := out.place()
-	*file = f.path
-	*line, _ = f.doc.Position(r.offset)
+	*out.place() = f.settingAt(r.offset)
 	read(r, out)
 	r.refuseFetches()
-	*broken, *to = r.State == Skipped, out
+	out.place().Broken, *to = r.State == Skipped, out
 }
 
 // refuseFetches reports the values that are fetched only for a row.
@@ -55,21 +87,19 @@ func (r *reading) refuseFetches() {
 
 // breakSettings marks the settings that the user's file may have as broken, because it cannot be read.
 func (s *source) breakSettings(line int) {
-	s.auth = &Auth{File: s.path, Line: line, Broken: true}
-	s.policy = &Policy{File: s.path, Line: line, Broken: true}
-	s.audit = &Audit{File: s.path, Line: line, Broken: true}
-	s.registries = &Registries{File: s.path, Line: line, Broken: true}
+	broken := Setting{File: s.path, Line: line, Broken: true}
+	s.Auth, s.Policy, s.Audit = &Auth{Setting: broken}, &Policy{Setting: broken}, &Audit{Setting: broken}
+	s.Registries = &Registries{Setting: broken}
 }
 
 // equalSettings reports whether two settings are the same. Their positions do not count.
-func equalSettings[T any, S serveSetting[T]](a, b S) bool {
+func equalSettings[T any, S anySetting[T]](a, b S) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
 	other := *b
-	file, line, _ := a.place()
-	otherFile, otherLine, _ := S(&other).place()
-	*otherFile, *otherLine = *file, *line
+	at := S(&other).place()
+	at.File, at.Line = a.place().File, a.place().Line
 	return reflect.DeepEqual(*a, other)
 }
 
@@ -83,23 +113,38 @@ func (f *configFile) maySet(offset int, reason string) bool {
 	return false
 }
 
+// resolveSettings returns each setting of the file that takes precedence for it.
+func resolveSettings(sources []*source) Settings {
+	return Settings{
+		Auth: resolveSetting(sources, func(s *Settings) *Auth { return s.Auth }, "auth: that at %s:%d takes precedence"),
+		Policy: resolveSetting(sources, func(s *Settings) *Policy { return s.Policy },
+			"policy: the policy at %s:%d takes precedence"),
+		Audit: resolveSetting(sources, func(s *Settings) *Audit { return s.Audit }, "audit: that at %s:%d takes precedence"),
+		Approvals: resolveSetting(sources, func(s *Settings) *CallApprovals { return s.Approvals },
+			"approvals: those at %s:%d take precedence"),
+		Cluster: resolveSetting(sources, func(s *Settings) *Cluster { return s.Cluster },
+			"cluster: that at %s:%d takes precedence"),
+		Registries: resolveSetting(sources, func(s *Settings) *Registries { return s.Registries },
+			"registries: those at %s:%d take precedence"),
+	}
+}
+
 // resolveSetting returns a setting of the file with the highest precedence, or nil if no file has it. Each other file
 // that has it gets a note: precedence is its format, with the place of the setting that counts.
-func resolveSetting[T any, S serveSetting[T]](sources []*source, of func(*source) S, precedence string) S {
-	sources = slices.DeleteFunc(slices.Clone(sources), func(s *source) bool { return of(s) == nil })
+func resolveSetting[T any, S anySetting[T]](sources []*source, of func(*Settings) S, precedence string) S {
+	sources = slices.DeleteFunc(slices.Clone(sources), func(s *source) bool { return of(&s.Settings) == nil })
 	if len(sources) == 0 {
 		return nil
 	}
 	first := slices.MaxFunc(sources, func(a, b *source) int { return a.group - b.group })
-	_, firstLine, _ := of(first).place()
+	winner := of(&first.Settings)
 	for _, s := range sources {
-		_, line, broken := of(s).place()
-		if s != first && !*broken { // a broken one has a better note already
+		if at := of(&s.Settings).place(); s != first && !at.Broken { // a broken one has a better note already
 			s.notes = append(s.notes, Note{
-				File: s.path, Line: *line, Column: 1, Hint: "remove one of the two",
-				Reason: fmt.Sprintf(precedence, first.path, *firstLine),
+				File: s.path, Line: at.Line, Column: 1, Hint: "remove one of the two",
+				Reason: fmt.Sprintf(precedence, first.path, winner.place().Line),
 			})
 		}
 	}
-	return of(first)
+	return winner
 }
