@@ -36,6 +36,15 @@ func TestHelpTellsEverything(t *testing.T) {
 				t.Errorf("%s -h does not have %q", c.CommandPath(), w)
 			}
 		}
+		if name := command.CommandPath(c); name != "indus" && name != "mcp" && c.Name() != "help" {
+			callsTools := name == "mcp call" || strings.HasPrefix(name, "op")
+			if strings.Contains(text, "\n  5    ") != callsTools {
+				t.Errorf("%s -h: exit code 5 is of commands that call a tool", c.CommandPath())
+			}
+			if strings.Contains(text, "With --json, an error") && c.Flags().Lookup("json") == nil {
+				t.Errorf("%s -h explains --json, which it does not have", c.CommandPath())
+			}
+		}
 		for _, width := range []int{60, 80} {
 			narrow := show.Reflow(text, width)
 			if !slices.Equal(strings.Fields(narrow), strings.Fields(text)) {

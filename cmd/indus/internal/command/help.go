@@ -25,15 +25,18 @@ const (
   --mcp names. The servers of a project's file start after they are approved.
   Naming the file with --mcp approves them, and so does --trust.`
 
+	// toolFailedHelp is the line of exitHelp about commands that call a tool.
+	toolFailedHelp = `
+  5    the tool ran and failed`
 	// exitHelp lists all exit codes.
 	exitHelp = `Exit codes:
   0    ok
   1    a server returned an error, or another fault
   2    usage: flags, names, arguments and files
   3    the server requires authorization
-  4    the server cannot be reached
-  5    the tool ran and failed
-  130  interrupted
+  4    the server cannot be reached` + toolFailedHelp + `
+  130  interrupted` + jsonErrorHelp
+	jsonErrorHelp = `
   With --json, an error is a JSON object on stdout, unless data was already written:
   {"error": {"code", "exit", "message", "try", "server", "kind"}}; code is fault,
   usage, forbidden, unreachable, tool_failed or interrupted.`
@@ -74,7 +77,7 @@ func WriteHelp(s show.Streams, cmd *cobra.Command) error {
 
 // HelpText returns the long text of a command with its usage and its flags. A line that names flags is replaced by
 // their help, and "--*" stands for all flags. Without such a line, the help of all flags goes before the session. If a
-// command with --mcp or --ledger has no exit codes in its text, they are added. The line [AllClients] is replaced.
+// command has no exit codes in its text, those that exitCodesHelp returns are added. The line [AllClients] is replaced.
 func HelpText(cmd *cobra.Command) string {
 	const session = "\n\nA session:"
 	text, flags, generated := cmd.Long, ownFlags(cmd), ""
@@ -85,13 +88,7 @@ func HelpText(cmd *cobra.Command) string {
 		generated += "\n\nFlags:\n  --*"
 	}
 	if !strings.Contains(text, "\n\nExit codes:\n") {
-		hasFlag := func(name string) bool { return cmd.Flags().Lookup(name) != nil }
-		switch {
-		case hasFlag("ledger") && (hasFlag("wait") || !hasFlag("mcp")):
-			text += "\n\n" + ledgerExitHelp
-		case hasFlag("mcp"):
-			text += "\n\n" + exitHelp
-		}
+		text += exitCodesHelp(cmd)
 	}
 	lines := strings.Split(strings.Replace(text, session, generated+session, 1), "\n")
 	for i, line := range lines {
@@ -113,6 +110,24 @@ func HelpText(cmd *cobra.Command) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// exitCodesHelp returns the exit codes of a command with --mcp or --ledger.
+func exitCodesHelp(cmd *cobra.Command) string {
+	hasFlag := func(name string) bool { return cmd.Flags().Lookup(name) != nil }
+	help := exitHelp
+	switch {
+	case hasFlag("ledger") && (hasFlag("wait") || !hasFlag("mcp")):
+		return "\n\n" + ledgerExitHelp
+	case !hasFlag("mcp"):
+		return ""
+	case !hasFlag("args"): // it calls no tool
+		help = strings.Replace(help, toolFailedHelp, "", 1)
+	}
+	if !hasFlag("json") {
+		help = strings.TrimSuffix(help, jsonErrorHelp)
+	}
+	return "\n\n" + help
 }
 
 // usageHelp returns the usage line of a command, or the list of sub-commands of a group.

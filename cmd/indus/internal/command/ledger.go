@@ -45,12 +45,12 @@ func (f *LedgerFlags) Add(cmd *cobra.Command) {
 	f.Flag = cmd.Flags().Lookup("ledger")
 }
 
-// ledgerExitHelp lists the exit codes of commands that only read the ledger.
+// ledgerExitHelp lists the exit codes of the commands about the ledger.
 const ledgerExitHelp = `Exit codes:
   0    ok
   1    the ledger cannot be read or written
   2    usage: flags, names and files
-  4    the cluster cannot be reached: nothing is recorded
+  4    the cluster cannot be reached
   130  interrupted`
 
 // Path returns the path of the ledger, which need not exist.
