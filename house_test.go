@@ -49,7 +49,7 @@ var roomBudget = map[string]int{
 	"approval":  1220,
 	"audit":     1905,
 	"cluster":   2790,
-	"cmd":       33400,
+	"cmd":       33410,
 	"examples":  300,
 	"gateway":   7550,
 	"host":      7470,

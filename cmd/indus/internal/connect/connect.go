@@ -106,8 +106,9 @@ A session:
 
 Exit codes:
   0    ok
-  1    the file changed at the same moment: try again; or no yes was given
-  2    usage: flags, files, no such CLIENT or view, and a file that changed since
+  1    the file changed at the same moment: try again; or the answer is no
+  2    usage: flags, files, no such CLIENT or view, a file that changed since,
+       and no terminal to ask on
   4    the cluster cannot be reached: nothing is changed
   130  interrupted`
 
