@@ -45,25 +45,25 @@ var largePackages = []string{
 // roomBudget limits the lines of each room outside tests. A room is a directory of the root with all below it, except
 // internal/testkit. If a room shrinks, its budget shrinks too. A budget grows only for a reason that the commit gives.
 var roomBudget = map[string]int{
-	"agent":     3490,
-	"approval":  1220,
-	"audit":     1905,
-	"cluster":   2790,
-	"cmd":       33410,
-	"examples":  300,
+	"agent":     3480,
+	"approval":  1210,
+	"audit":     1910,
+	"cluster":   1820,
+	"cmd":       33400,
+	"examples":  240,
 	"gateway":   7550,
 	"host":      7470,
 	"identity":  1850,
 	"internal":  13400,
-	"interop":   12630,
-	"ledger":    4920,
+	"interop":   12600,
+	"ledger":    4830,
 	"mcpconfig": 10750,
-	"oauth":     4395,
-	"operation": 2630,
-	"policy":    3760,
+	"oauth":     4390,
+	"operation": 2620,
+	"policy":    3750,
 	"replica":   1090,
-	"schema":    9250,
-	"toolbox":   7620,
+	"schema":    9240,
+	"toolbox":   7610,
 }
 
 func TestRoomsKeepTheirBudgets(t *testing.T) {
