@@ -105,7 +105,7 @@ func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
 	if err := place.fetch(ctx, found.sources); err != nil {
 		return nil, err
 	}
-	raiseTimeouts(found.sources)
+	raisePolicies(found.sources)
 	c := &Config{
 		Searched: found.searched, Views: resolveViews(found.sources),
 		Settings: resolveSettings(slices.Concat(found.sources, found.unreadable)),

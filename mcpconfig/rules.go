@@ -134,9 +134,9 @@ func policyOf(v *hujson.Value) (p config.ChangePolicy, ok bool) {
 	return p, p == config.AcceptChanges || p == config.HoldChanges || p == config.DenyChanges
 }
 
-// raiseTimeouts gives each row at least the policy that the user's own files have for its id, or in general. A
+// raisePolicies gives each row at least the policy that the user's own files have for its id, or in general. A
 // project's file cannot lower it.
-func raiseTimeouts(sources []*source) {
+func raisePolicies(sources []*source) {
 	least, all := map[string]config.ChangePolicy{}, config.ChangePolicy("")
 	for _, s := range sources {
 		if !s.isUserFile() {

@@ -209,12 +209,8 @@ func (r *reading) checkURL(address string) {
 
 // headerNameReason returns why a name is not a token of RFC 9110, section 5.6.2, or "".
 func headerNameReason(name string) string {
-	for _, c := range []byte(name) {
-		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
-			return "no header can have this name"
-		}
-	}
-	if name == "" {
+	isSeparator := func(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c) }
+	if name == "" || strings.ContainsFunc(name, isSeparator) {
 		return "no header can have this name"
 	}
 	return ""

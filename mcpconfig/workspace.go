@@ -3,7 +3,6 @@ package mcpconfig
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -98,9 +97,9 @@ func (p *readContext) processDir(id string) string {
 		}
 		return '_'
 	}, id)
-	sum := sha256.Sum256([]byte(id))
 	const maxName = 40
-	return filepath.Join(p.State, "servers", plain[:min(len(plain), maxName)]+"-"+hex.EncodeToString(sum[:4]))
+	name := fmt.Sprintf("%s-%.4x", plain[:min(len(plain), maxName)], sha256.Sum256([]byte(id)))
+	return filepath.Join(p.State, "servers", name)
 }
 
 // tilde replaces a leading "~/" with the home directory, if that is known.

@@ -184,7 +184,8 @@ func (b *Bundle) command(p *Package) (string, *Package, error) {
 		return "", nil, errors.New("the bundle is not downloaded")
 	}
 	config := b.manifest.Server.Config.mcpConfig
-	if other, ok := b.manifest.Server.Config.Platforms[platformName()]; ok {
+	platform := strings.Replace(runtime.GOOS, "windows", "win32", 1) // the name in a manifest
+	if other, ok := b.manifest.Server.Config.Platforms[platform]; ok {
 		config.Command = cmp.Or(other.Command, config.Command)
 		if other.Args != nil {
 			config.Args = other.Args
@@ -230,12 +231,4 @@ func (b *Bundle) template(s string) string {
 	s = strings.NewReplacer("${__dirname}", b.dir, "${/}", string(filepath.Separator),
 		"${pathSeparator}", string(filepath.Separator)).Replace(s)
 	return userConfig().ReplaceAllString(s, "{$1}")
-}
-
-// platformName returns the name of this operating system in a manifest.
-func platformName() string {
-	if runtime.GOOS == "windows" {
-		return "win32"
-	}
-	return runtime.GOOS
 }

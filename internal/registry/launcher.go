@@ -3,6 +3,7 @@ package registry
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/indusagi/indus/internal/text"
@@ -20,36 +21,30 @@ var (
 	ociDigest = text.Pattern(`^sha256:[a-f0-9]{64}$`)
 )
 
-// launchers start packages, by their type. separator stands between the name of a package and its version.
+// launchers start packages, by their type. separator stands between the name of a package and its version. npx and uvx
+// read the words before the package as their options, and the words behind it as the package's.
 var launchers = map[string]struct {
 	command   func(*Package) (command string, args []string, err error)
 	separator string
-}{"npm": {npmCommand, "@"}, "pypi": {pypiCommand, "=="}, "oci": {ociCommand, ":"}}
-
-// npx reads the words before the package as its options, and the words behind it as the package's.
-func npmCommand(p *Package) (command string, args []string, err error) {
-	if err := checkPackage(p, npmName(), npmVersion()); err != nil {
-		return "", nil, err
-	}
-	return "npx", []string{"-y", p.Identifier + "@" + p.Version}, nil
+}{
+	"npm":  {packageCommand(npmName, npmVersion, "@", "npx", "-y"), "@"},
+	"pypi": {packageCommand(pypiName, pypiVersion, "==", "uvx"), "=="},
+	"oci":  {ociCommand, ":"},
 }
 
-// uvx does the same.
-func pypiCommand(p *Package) (command string, args []string, err error) {
-	if err := checkPackage(p, pypiName(), pypiVersion()); err != nil {
-		return "", nil, err
+// packageCommand returns a function that returns the command line of a package, if its name and version have a form.
+func packageCommand(
+	name, version func() *regexp.Regexp, separator, program string, options ...string,
+) func(*Package) (string, []string, error) {
+	return func(p *Package) (string, []string, error) {
+		switch {
+		case len(p.Identifier) > maxName || !name().MatchString(p.Identifier):
+			return "", nil, fmt.Errorf("%q is no name of a package", text.Clip(p.Identifier, maxName))
+		case len(p.Version) > maxVersion || !version().MatchString(p.Version):
+			return "", nil, fmt.Errorf("%s: %q is no exact version", p.Identifier, text.Clip(p.Version, maxVersion))
+		}
+		return program, append(slices.Clip(options), p.Identifier+separator+p.Version), nil
 	}
-	return "uvx", []string{p.Identifier + "==" + p.Version}, nil
-}
-
-func checkPackage(p *Package, name, version *regexp.Regexp) error {
-	switch {
-	case len(p.Identifier) > maxName || !name.MatchString(p.Identifier):
-		return fmt.Errorf("%q is no name of a package", text.Clip(p.Identifier, maxName))
-	case len(p.Version) > maxVersion || !version.MatchString(p.Version):
-		return fmt.Errorf("%s: %q is no exact version", p.Identifier, text.Clip(p.Version, maxVersion))
-	}
-	return nil
 }
 
 // ociCommand returns the image as the only argument. Before 2025-12, the registry of the image and its tag were members

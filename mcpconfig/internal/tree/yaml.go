@@ -2,10 +2,10 @@ package tree
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -180,27 +180,15 @@ func (n *nodes) merge(o *hujson.Object, from hujson.Value, own map[string]bool, 
 }
 
 func scalar(node *yaml.Node) hujson.Literal {
-	var v any
 	switch node.ShortTag() {
 	case "!!null":
 		return hujson.Literal("null")
 	case "!!bool", "!!int", "!!float":
-		if node.Decode(&v) != nil {
-			return hujson.String(node.Value)
-		}
-	}
-	switch v := v.(type) {
-	case bool:
-		return hujson.Bool(v)
-	case int:
-		return hujson.Int(int64(v))
-	case int64:
-		return hujson.Int(v)
-	case uint64:
-		return hujson.Uint(v)
-	case float64:
-		if !math.IsInf(v, 0) && !math.IsNaN(v) {
-			return hujson.Float(v)
+		var v any
+		if node.Decode(&v) == nil {
+			if raw, err := json.Marshal(v); err == nil { // it fails for inf and nan
+				return hujson.Literal(raw)
+			}
 		}
 	}
 	return hujson.String(node.Value)

@@ -49,13 +49,15 @@ func HomeDirectories() (homes []string) {
 
 // SameDirectory reports whether two paths name the same directory, which need not exist.
 func SameDirectory(own, dir string) bool {
-	if strings.EqualFold(own, dir) || strings.EqualFold(atomicfile.Real(own), dir) {
-		return true
-	}
-	a, err := os.Stat(own)
+	return strings.EqualFold(own, dir) || strings.EqualFold(atomicfile.Real(own), dir) || SameFile(own, dir)
+}
+
+// SameFile reports whether two paths lead to one existing file.
+func SameFile(a, b string) bool {
+	one, err := os.Stat(a)
 	if err != nil {
 		return false
 	}
-	b, err := os.Stat(dir)
-	return err == nil && os.SameFile(a, b)
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
 }

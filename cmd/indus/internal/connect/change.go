@@ -229,13 +229,12 @@ func (f *connectFlags) planAll(
 		seen[path] = true
 		var kept, remove []string
 		for _, d := range in.Definitions {
-			if !has(d) && d.ID != e.ID {
-				kept = append(kept, d.ID)
-			}
-		}
-		for _, d := range in.Definitions {
-			if d.ID != e.ID && !slices.Contains(kept, d.ID) {
+			switch {
+			case d.ID == e.ID:
+			case has(d):
 				remove = append(remove, d.ID)
+			default:
+				kept = append(kept, d.ID)
 			}
 		}
 		c, err := f.plan(client, f.entryFor(client, e), remove)

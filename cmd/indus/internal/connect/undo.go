@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -116,10 +115,7 @@ func newRecord(c *change, run time.Time, all bool) (record, error) {
 	return r, nil
 }
 
-func digest(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
+func digest(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
 
 // restored returns the text before the change, or false if the text is not the one after it.
 func (r record) restored(text []byte) ([]byte, bool) {

@@ -185,7 +185,7 @@ func (f *addFlags) finish(ctx context.Context, id, path string, line int, s show
 		return err
 	}
 	for _, r := range c.Rows {
-		if r.Server.ID != id || r.Line != line || !sameFile(r.File, path) {
+		if r.Server.ID != id || r.Line != line || !command.SameFile(r.File, path) {
 			continue
 		}
 		switch r.State {

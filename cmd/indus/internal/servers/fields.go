@@ -3,7 +3,6 @@ package servers
 import (
 	"cmp"
 	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 
@@ -116,13 +115,4 @@ func listOrNone(list []string) json.RawMessage {
 	}
 	raw, _ := text.JSON(list) // strings always encode
 	return raw
-}
-
-func sameFile(a, b string) bool {
-	one, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	other, err := os.Stat(b)
-	return err == nil && os.SameFile(one, other)
 }

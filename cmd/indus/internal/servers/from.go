@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -102,11 +103,7 @@ func (p *plan) row(ctx context.Context) (json.RawMessage, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s@%s: %w", p.entry.Name, p.entry.Version, err)
 		}
-		var row wire.Object
-		members, _ := wire.Members(raw)
-		for _, m := range members {
-			row = row.Raw(m.Key, m.Value)
-		}
+		row := wire.Object(bytes.TrimSuffix(raw, []byte("}")))
 		return p.withSettings(row.Text(originKey, originText(p.entry, p.source)))
 	}
 }

@@ -159,13 +159,10 @@ func printableText(raw json.RawMessage) string {
 // secret.
 func memberText(name string, raw json.RawMessage, fromProject bool) string {
 	value, ok := wire.Unquote(raw)
-	switch {
-	case fromProject || !ok:
+	if fromProject || !ok {
 		return printableText(raw)
-	case secret.IsSecretName(name) || secret.HasSecretFormat(value):
-		return secret.Literal(value)
 	}
-	return secret.Text(value)
+	return secret.Named(name, value)
 }
 
 // namedValues returns the members of an object as texts, with is between name and value.
@@ -173,8 +170,7 @@ func namedValues(raw json.RawMessage, separator string, fromProject bool) []stri
 	members, _ := wire.Members(raw)
 	var out []string
 	for _, m := range members {
-		name, _ := text.JSON(m.Key)
-		out = append(out, printableText(name)+separator+memberText(m.Key, m.Value, fromProject))
+		out = append(out, printableText(text.Quote(m.Key))+separator+memberText(m.Key, m.Value, fromProject))
 	}
 	return out
 }
@@ -214,8 +210,7 @@ func (w *heldServer) String() string {
 			continue
 		}
 		for line := range strings.Lines(f.Text) {
-			raw, _ := text.JSON(strings.TrimSuffix(line, "\n"))
-			lines("", "  "+printableText(raw))
+			lines("", "  "+printableText(text.Quote(strings.TrimSuffix(line, "\n"))))
 		}
 	}
 	return p.String()

@@ -465,7 +465,7 @@ func (f *importFlags) report(x *importResult, source string, s show.Streams) err
 			}
 		}
 	}
-	if project, err := mcpconfig.PathOf(mcpconfig.Project, dryOptions()); err == nil && sameFile(project, x.To) {
+	if project, err := mcpconfig.PathOf(mcpconfig.Project, dryOptions()); err == nil && command.SameFile(project, x.To) {
 		s.Reportf("they wait for approval: indus mcp approve")
 	}
 	return nil
