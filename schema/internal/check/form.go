@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -9,48 +10,41 @@ import (
 )
 
 // form is the form required of a keyword's value.
-type form int
+type form struct {
+	text string // for messages
+	fits func(v *node) bool
+}
 
-const (
-	formAny form = iota // any form, or not a keyword of draft 2020-12
-	formString
-	formBoolean
-	formNumber
-	formPositive
-	formCount
-	formArray
-	formStrings
-	formStringsMap
-	formTypes
-	formSchema
-	formItems
-	formSchemas
-	formSchemaMap
-	formDependencies
+func ofKind(kinds string) func(*node) bool { return func(v *node) bool { return v.Is(kinds) } }
+
+var (
+	formString     = &form{"a string", ofKind(`"`)}
+	formBoolean    = &form{"true or false", ofKind("tf")}
+	formNumber     = &form{"a number", ofKind("0")}
+	formPositive   = &form{"a number above 0", func(v *node) bool { return v.Kind == '0' && v.Number() > 0 }}
+	formCount      = &form{"an integer of 0 or more", func(v *node) bool { return isInteger(v) && v.Number() >= 0 }}
+	formArray      = &form{"a list", ofKind("[")}
+	formStrings    = &form{"a list of different strings", areStrings}
+	formStringsMap = &form{"an object of lists of different strings", func(v *node) bool {
+		return v.Kind == '{' && !slices.ContainsFunc(v.Fields, func(m field) bool { return !areStrings(m.Value) })
+	}}
+	formTypes     = &form{"a type's name, or a list of different ones", areTypes}
+	formItems     = &form{"one schema; prefixItems is for tuples", func(v *node) bool { return v.Kind != '[' }}
+	formSchemas   = &form{"a list of one schema or more", func(v *node) bool { return v.Kind == '[' && len(v.Elems) > 0 }}
+	formSchemaMap = &form{"an object of schemas", ofKind("{")}
 )
 
-// formOf returns the form of a keyword in draft 2020-12's metaschema. It also knows the keywords of older drafts that
-// the metaschema still contains, and additionalItems.
-func formOf(name string) form {
-	switch keyword.ContentOf(name) {
-	case keyword.Schema:
-		return formSchema
-	case keyword.SchemaOrList:
-		return formItems
-	case keyword.List:
-		return formSchemas
-	case keyword.Named:
-		return formSchemaMap
-	case keyword.NamedOrNames:
-		return formDependencies
-	}
-	return forms[name]
+// schemaForms holds the forms of keywords that contain schemas. It also knows the keywords of older drafts that draft
+// 2020-12's metaschema still contains, and additionalItems.
+var schemaForms = map[keyword.Content]*form{
+	keyword.SchemaOrList: formItems, keyword.List: formSchemas,
+	keyword.Named: formSchemaMap, keyword.NamedOrNames: formSchemaMap,
 }
 
 // forms holds the forms of keywords that contain no schemas.
 //
 // https://json-schema.org/draft/2020-12/schema
-var forms = map[string]form{
+var forms = map[string]*form{
 	"$schema": formString, "$id": formString, "$ref": formString, "$anchor": formString, "$comment": formString,
 	"$dynamicRef": formString, "$dynamicAnchor": formString,
 
@@ -65,22 +59,13 @@ var forms = map[string]form{
 	"writeOnly": formBoolean, "examples": formArray, "contentEncoding": formString, "contentMediaType": formString,
 }
 
-// formTexts describes each form for messages.
-var formTexts = map[form]string{
-	formString: "a string", formBoolean: "true or false", formNumber: "a number", formPositive: "a number above 0",
-	formCount: "an integer of 0 or more", formArray: "a list", formStrings: "a list of different strings",
-	formStringsMap: "an object of lists of different strings", formTypes: "a type's name, or a list of different ones",
-	formItems: "one schema; prefixItems is for tuples", formSchemas: "a list of one schema or more",
-	formSchemaMap: "an object of schemas", formDependencies: "an object of schemas",
-}
-
 var schemaTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
 
 // hasForm reports whether the value of a keyword has its form, and adds a finding if not. It does not check the schemas
 // inside the value.
 func (c *checker) hasForm(name string, value *node) bool {
-	f := formOf(name)
-	if f.fits(value) {
+	f := cmp.Or(schemaForms[keyword.ContentOf(name)], forms[name])
+	if f == nil || f.fits(value) {
 		return true
 	}
 	message := name + " is " + describeValue(value)
@@ -88,39 +73,13 @@ func (c *checker) hasForm(name string, value *node) bool {
 	case f == formTypes && value.Kind == '"':
 		c.report(value, rule.Form, "%s; draft 2020-12 knows %s", message, strings.Join(schemaTypes, ", "))
 	case f == formStrings && value.Kind == '[', f == formStringsMap && value.Kind == '{', f == formTypes:
-		c.report(value, rule.Form, "%s of something else; draft 2020-12 takes %s", message, formTexts[f])
+		c.report(value, rule.Form, "%s of something else; draft 2020-12 takes %s", message, f.text)
 	case f == formSchemas && value.Kind == '[':
-		c.report(value, rule.Form, "%s is empty; draft 2020-12 takes %s", name, formTexts[f])
+		c.report(value, rule.Form, "%s is empty; draft 2020-12 takes %s", name, f.text)
 	default:
-		c.report(value, rule.Form, "%s; draft 2020-12 takes %s", message, formTexts[f])
+		c.report(value, rule.Form, "%s; draft 2020-12 takes %s", message, f.text)
 	}
 	return false
-}
-
-// formKinds maps the forms that any value of some kinds has to these kinds.
-var formKinds = map[form]string{
-	formString: `"`, formBoolean: "tf", formNumber: "0", formArray: "[", formSchemaMap: "{", formDependencies: "{",
-}
-
-func (f form) fits(v *node) bool {
-	switch f {
-	case formPositive:
-		return v.Kind == '0' && v.Number() > 0
-	case formCount:
-		return isInteger(v) && v.Number() >= 0
-	case formStrings:
-		return areStrings(v)
-	case formStringsMap:
-		return v.Kind == '{' && !slices.ContainsFunc(v.Fields, func(m field) bool { return !areStrings(m.Value) })
-	case formTypes:
-		return areTypes(v)
-	case formItems:
-		return v.Kind != '['
-	case formSchemas:
-		return v.Kind == '[' && len(v.Elems) > 0
-	}
-	kinds, ok := formKinds[f]
-	return !ok || v.Is(kinds)
 }
 
 func areStrings(n *node) bool {

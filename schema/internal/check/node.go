@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/indusagi/indus/internal/keyword"
 	"github.com/indusagi/indus/schema/rule"
 )
 
@@ -85,14 +86,14 @@ func shortened(s string) string {
 
 // subschemas returns the values in a keyword's value that stand in the place of a schema. Some are no schemas.
 func subschemas(m field) (all []*node) {
-	switch f := formOf(m.Name); {
-	case f == formSchema, f == formItems && m.Value.Kind != '[':
+	switch content := keyword.ContentOf(m.Name); {
+	case content == keyword.Schema, content == keyword.SchemaOrList && m.Value.Kind != '[':
 		return []*node{m.Value}
-	case f == formItems, f == formSchemas:
+	case content == keyword.SchemaOrList, content == keyword.List:
 		return m.Value.Elems
-	case f == formSchemaMap, f == formDependencies:
+	case content >= keyword.Named:
 		for _, entry := range m.Value.Fields {
-			if f != formDependencies || entry.Value.Kind != '[' {
+			if content == keyword.Named || entry.Value.Kind != '[' {
 				all = append(all, entry.Value)
 			}
 		}
