@@ -25,7 +25,7 @@ var formFormats = []any{"email", "uri", "date", "date-time"}
 // booleans, or lists of strings with an enum. The error names the first field that a form cannot have.
 func Form[T any]() (json.RawMessage, error) {
 	t := reflect.TypeFor[T]()
-	if t.Kind() != reflect.Struct || embedsItself(t, nil) || isRecursive(t, nil) || specialSchema(t) != nil {
+	if t.Kind() != reflect.Struct || isRecursive(t, true) || isRecursive(t, false) || specialSchema(t) != nil {
 		return nil, fmt.Errorf("%s is no form: a form is a struct of plain fields", t)
 	}
 	schema, err := describeType(t, false, false)

@@ -44,10 +44,10 @@ func inferType(t reflect.Type, output bool) (json.RawMessage, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if embedsItself(t, nil) {
+	if isRecursive(t, true) {
 		return nil, fmt.Errorf("%s embeds itself", t)
 	}
-	loops := isRecursive(t, nil)
+	loops := isRecursive(t, false)
 	if s := specialSchema(t); s != nil && s.Type == "" || t == rawMessage || t.Kind() == reflect.Interface ||
 		output && loops {
 		return nil, nil
@@ -105,43 +105,27 @@ func describeType(t reflect.Type, output, loops bool) (schema *jsonschema.Schema
 	return schema, nil
 }
 
-// isRecursive reports whether t contains itself, directly or through another type.
-func isRecursive(t reflect.Type, path []reflect.Type) bool {
-	for _, w := range path {
-		if w == t {
+// isRecursive reports whether t contains itself, directly or through another type. If embedded is set, only embedded
+// fields count: the library would follow such a type until the stack overflows.
+func isRecursive(t reflect.Type, embedded bool, path ...reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return isRecursive(t.Elem(), embedded, path...)
+	case reflect.Slice, reflect.Array, reflect.Map:
+		return !embedded && isRecursive(t.Elem(), embedded, path...)
+	case reflect.Struct:
+		if slices.Contains(path, t) {
 			return true
 		}
-	}
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		return isRecursive(t.Elem(), path)
-	case reflect.Struct:
 		path = append(path[:len(path):len(path)], t)
-		for i := range t.NumField() {
-			if f := t.Field(i); f.Tag.Get("json") != "-" && isRecursive(f.Type, path) {
+		for f := range t.Fields() {
+			counts := f.Tag.Get("json") != "-"
+			if embedded {
+				counts = f.Anonymous
+			}
+			if counts && isRecursive(f.Type, embedded, path...) {
 				return true
 			}
-		}
-	}
-	return false
-}
-
-// embedsItself reports whether t embeds itself, directly or through another type. The library would follow such a type
-// until the stack overflows.
-func embedsItself(t reflect.Type, path []reflect.Type) bool {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct {
-		return false
-	}
-	if slices.Contains(path, t) {
-		return true
-	}
-	path = append(path[:len(path):len(path)], t)
-	for i := range t.NumField() {
-		if f := t.Field(i); f.Anonymous && embedsItself(f.Type, path) {
-			return true
 		}
 	}
 	return false
