@@ -8,7 +8,6 @@ import (
 
 	"github.com/indusagi/indus/internal/jsontree"
 	"github.com/indusagi/indus/internal/text"
-	"github.com/indusagi/indus/schema"
 )
 
 const (
@@ -20,10 +19,10 @@ const (
 // the schema requires an integer. It follows properties, items, $ref and allOf. The defaults themselves are not
 // completed. If the arguments need no change or are too large to check, Complete returns them unchanged.
 func (v *Validator) Complete(arguments json.RawMessage) json.RawMessage {
-	if schema.Measure(arguments, schema.Limits{Depth: MaxDepth, Nodes: MaxNodes, Bytes: MaxBytes}) != nil {
+	if v == nil {
 		return arguments
 	}
-	value, err := readValue(arguments)
+	value, err := readValue(arguments, argumentLimits)
 	if err != nil {
 		return arguments
 	}

@@ -18,12 +18,14 @@ const (
 	MaxBytes = 16 << 20
 )
 
+var argumentLimits = schema.Limits{Depth: MaxDepth, Nodes: MaxNodes, Bytes: MaxBytes}
+
 // ErrUnchecked is wrapped by the errors of [Validator.Validate] for arguments that it cannot check. The arguments are
 // too large, the check would take too long, or the schema is recursive without end. Such arguments may be valid or
 // invalid.
 var ErrUnchecked = errors.New("the arguments were not checked")
 
-// Validator is a compiled schema. It checks arguments.
+// Validator is a compiled schema. It checks arguments. A nil Validator checks nothing.
 type Validator struct {
 	root          *rule
 	text          signature.Schema // the schema as written
@@ -36,10 +38,7 @@ type Validator struct {
 // with a value that no draft of JSON Schema accepts, such as title: 7, is left out and noted. The other keywords are
 // checked.
 func New(raw json.RawMessage) (*Validator, error) {
-	if err := schema.Measure(raw, schema.Limits{}); err != nil {
-		return nil, fmt.Errorf("validate: %w", err)
-	}
-	doc, err := readValue(raw)
+	doc, err := readValue(raw, schema.Limits{})
 	if err != nil {
 		return nil, fmt.Errorf("validate: %w", err)
 	}
@@ -62,10 +61,10 @@ func (v *Validator) Faulty() []string { return slices.Clone(v.faulty) }
 // [*Error] if they do not. Any other error wraps [ErrUnchecked]. In that case the result is unknown, and the call may
 // proceed.
 func (v *Validator) Validate(arguments json.RawMessage) error {
-	if err := schema.Measure(arguments, schema.Limits{Depth: MaxDepth, Nodes: MaxNodes, Bytes: MaxBytes}); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnchecked, err)
+	if v == nil {
+		return nil
 	}
-	value, err := readValue(arguments)
+	value, err := readValue(arguments, argumentLimits)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnchecked, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/indusagi/indus/internal/jsontree"
+	"github.com/indusagi/indus/schema"
 )
 
 // isType reports whether a value is of a type.
@@ -58,31 +59,23 @@ const (
 
 var errNumber = errors.New("there is a number that is too long")
 
-// readValue reads one valid JSON value. It refuses numbers that are slow to compute with.
-func readValue(raw []byte) (*node, error) {
-	v := jsontree.Parse(raw)
-	return v, checkNumbers(v)
-}
-
-func checkNumbers(v *node) error {
-	for i := range v.Fields {
-		if err := checkNumbers(v.Fields[i].Value); err != nil {
-			return err
-		}
+// readValue reads one JSON value within limits. It refuses numbers that are slow to compute with.
+func readValue(raw []byte, limits schema.Limits) (*node, error) {
+	if err := schema.Measure(raw, limits); err != nil {
+		return nil, err
 	}
-	for _, item := range v.Elems {
-		if err := checkNumbers(item); err != nil {
-			return err
+	root := jsontree.Parse(raw)
+	for v := range root.All() {
+		if !v.Is("0") {
+			continue
 		}
-	}
-	if v.Is("0") {
 		_, exponent, _ := strings.Cut(strings.ToLower(string(v.Text)), "e")
 		if e, convErr := strconv.Atoi(exponent); len(v.Text) > maxDigits || convErr != nil && exponent != "" ||
 			max(e, -e) > maxExponent {
-			return errNumber
+			return nil, errNumber
 		}
 	}
-	return nil
+	return root, nil
 }
 
 // rational returns the value of a number, or nil for other values.
