@@ -59,11 +59,11 @@ var roomBudget = map[string]int{
 	"ledger":    4920,
 	"mcpconfig": 10750,
 	"oauth":     4395,
-	"operation": 2630,
+	"operation": 2580,
 	"policy":    3760,
 	"replica":   1130,
 	"schema":    9180,
-	"toolbox":   7620,
+	"toolbox":   7560,
 }
 
 func TestRoomsKeepTheirBudgets(t *testing.T) {

@@ -3,51 +3,26 @@
 //
 // Define operations with [New], add them to a [Registry], and call them:
 //
-//	package main
-//
-//	import (
-//		"context"
-//		"encoding/json"
-//		"fmt"
-//		"log"
-//
-//		"github.com/indusagi/indus/operation"
-//	)
-//
-//	type city struct {
-//		City string `json:"city"`
+//	weather := operation.Spec{
+//		Name:       "weather/today",
+//		Namespace:  "weather",
+//		Kind:       operation.Query,
+//		Visibility: operation.External,
+//		Input:      json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`),
+//		Output:     json.RawMessage(`{"type":"string"}`),
+//		Errors:     []operation.ErrorDefinition{{Code: "NO_SUCH_CITY", Description: "Nobody knows it."}},
+//		Access:     operation.Access{ScopesAll: []string{"weather:read"}},
 //	}
+//	registry := operation.NewRegistry(nil)
+//	defer registry.Close()
+//	err := registry.Add(operation.New(weather, today)) // func(context.Context, *operation.Context, city) (string, error)
 //
-//	func main() {
-//		weather := operation.Spec{
-//			Name:       "weather/today",
-//			Namespace:  "weather",
-//			Kind:       operation.Query,
-//			Visibility: operation.External,
-//			Input:      json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`),
-//			Output:     json.RawMessage(`{"type":"string"}`),
-//			Errors:     []operation.ErrorDefinition{{Code: "NO_SUCH_CITY", Description: "Nobody knows it."}},
-//			Access:     operation.Access{ScopesAll: []string{"weather:read"}},
-//		}
-//		registry := operation.NewRegistry(nil)
-//		defer registry.Close()
-//		err := registry.Add(operation.New(weather, func(_ context.Context, _ *operation.Context, in city) (string, error) {
-//			if in.City != "Ulm" {
-//				return "", &operation.Error{Code: "NO_SUCH_CITY", Message: in.City + " is unknown"}
-//			}
-//			return "rain", nil
-//		}))
-//		if err != nil {
-//			log.Fatal(err)
-//		}
-//
-//		answer := registry.Call(context.Background(), operation.Call{
-//			Operation: "weather/today",
-//			Input:     json.RawMessage(`{"city":"Ulm"}`),
-//			Caller:    operation.Identity{Principal: "ada", Grants: operation.Grants{Scopes: []string{"weather:read"}}},
-//		})
-//		fmt.Println(string(answer.Value), answer.Err)
-//	}
+//	answer := registry.Call(ctx, operation.Call{
+//		Operation: "weather/today",
+//		Input:     json.RawMessage(`{"city":"Ulm"}`),
+//		Caller:    operation.Identity{Principal: "ada", Grants: operation.Grants{Scopes: []string{"weather:read"}}},
+//	})
+//	fmt.Println(string(answer.Value), answer.Err)
 //
 // # A call
 //

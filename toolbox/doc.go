@@ -5,36 +5,14 @@
 // servers, another box) into a [Box]. Show [Box.Descriptors] to a model, and pass its calls to [Box.Run]. Without a
 // model, as in a host, [Join] makes one source of several:
 //
-//	package main
-//
-//	import (
-//		"context"
-//		"encoding/json"
-//		"fmt"
-//		"log"
-//
-//		"github.com/indusagi/indus/toolbox"
-//		"github.com/indusagi/indus/toolbox/standard"
-//	)
-//
-//	func main() {
-//		here, err := toolbox.NewContext(".")
-//		if err != nil {
-//			log.Fatal(err)
-//		}
-//		local := toolbox.NewRegistry(here)
-//		local.Add(standard.ReadOnly()...)
-//		box := toolbox.NewBox(nil, local)
-//
-//		for _, d := range box.Descriptors() {
-//			fmt.Println(d.Name, string(d.Parameters)) // for the model
-//		}
-//		out := box.Run(context.Background(), toolbox.Call{
-//			Name:  "ls",
-//			Input: json.RawMessage(`{"path":"."}`), // from the model
-//		})
-//		fmt.Println(out.Text())
+//	local := toolbox.NewRegistry(here) // here, err := toolbox.NewContext(".")
+//	local.Add(standard.ReadOnly()...)
+//	box := toolbox.NewBox(nil, local)
+//	for _, d := range box.Descriptors() {
+//		fmt.Println(d.Name, string(d.Parameters)) // for the model
 //	}
+//	out := box.Run(ctx, toolbox.Call{Name: "ls", Input: json.RawMessage(`{"path":"."}`)}) // from the model
+//	fmt.Println(out.Text())
 //
 // To write a tool, use [Define] over Go types, which infers the schemas, or a [Tool] with a handwritten schema.
 // Arguments that do not fit a tool's schema never reach it. [Image], [Audio], [Link] and [Embedded] make the blocks of

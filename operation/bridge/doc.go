@@ -1,47 +1,26 @@
 // Package bridge connects operations and MCP. It imports the tools of a server as operations ([FromMCP]), and offers a
 // service's own operations to models behind four tools ([ToMCP]).
 //
-//	package main
-//
-//	import (
-//		"context"
-//		"encoding/json"
-//		"fmt"
-//		"log"
-//
-//		"github.com/indusagi/indus/operation"
-//		"github.com/indusagi/indus/operation/bridge"
-//	)
-//
-//	func main() {
-//		ctx := context.Background()
-//		registry := operation.NewRegistry(nil)
-//		defer registry.Close() // and with it the connection
-//		weather := &bridge.FromMCP{
-//			Endpoint:  "https://weather.example/mcp",
-//			Namespace: "weather",
-//			Prefix:    true,
-//			Token:     operation.NewSecret("…"), // from wherever this program keeps secrets
-//		}
-//		if err := registry.Import(ctx, "weather", weather); err != nil {
-//			log.Fatal(err) // operation.Unauthorized, operation.DiscoveryFailed
-//		}
-//
-//		report := operation.Spec{Name: "report", Kind: operation.Query, Visibility: operation.External}
-//		handler := func(ctx context.Context, c *operation.Context, in json.RawMessage) (json.RawMessage, error) {
-//			today := c.Call(ctx, "weather/today", in)
-//			if today.Err != nil {
-//				return nil, today.Err
-//			}
-//			return today.Value, nil
-//		}
-//		err := registry.Add(operation.Registration{Spec: report, Handler: handler, Env: []string{"weather/today"}})
-//		if err != nil {
-//			log.Fatal(err)
-//		}
-//		answer := registry.Call(ctx, operation.Call{Operation: "report", Input: json.RawMessage(`{"city":"Ulm"}`)})
-//		fmt.Println(string(answer.Value), answer.Err)
+//	registry := operation.NewRegistry(nil)
+//	defer registry.Close() // and with it the connection
+//	weather := &bridge.FromMCP{
+//		Endpoint:  "https://weather.example/mcp",
+//		Namespace: "weather",
+//		Prefix:    true,
+//		Token:     operation.NewSecret("…"), // from wherever this program keeps secrets
 //	}
+//	err := registry.Import(ctx, "weather", weather) // operation.Unauthorized, operation.DiscoveryFailed
+//
+//	report := operation.Spec{Name: "report", Kind: operation.Query, Visibility: operation.External}
+//	handler := func(ctx context.Context, c *operation.Context, in json.RawMessage) (json.RawMessage, error) {
+//		today := c.Call(ctx, "weather/today", in)
+//		if today.Err != nil {
+//			return nil, today.Err
+//		}
+//		return today.Value, nil
+//	}
+//	err = registry.Add(operation.Registration{Spec: report, Handler: handler, Env: []string{"weather/today"}})
+//	answer := registry.Call(ctx, operation.Call{Operation: "report", Input: json.RawMessage(`{"city":"Ulm"}`)})
 //
 // # Tools as operations
 //

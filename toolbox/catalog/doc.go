@@ -4,42 +4,20 @@
 // [Over] does this for any toolbox, such as a mounted fleet of servers. The result is itself a toolbox,
 // for a box, an agent or a host:
 //
-//	package main
-//
-//	import (
-//		"context"
-//		"encoding/json"
-//		"fmt"
-//		"log"
-//
-//		"github.com/indusagi/indus/toolbox"
-//		"github.com/indusagi/indus/toolbox/catalog"
-//		"github.com/indusagi/indus/toolbox/standard"
-//	)
-//
-//	func main() {
-//		here, err := toolbox.NewContext(".")
-//		if err != nil {
-//			log.Fatal(err)
-//		}
-//		local := toolbox.NewRegistry(here)
-//		local.Add(standard.ReadOnly()...)
-//		box := toolbox.NewBox(nil, catalog.Over(local, nil))
-//
-//		for _, d := range box.Descriptors() {
-//			fmt.Println(d.Name, string(d.Parameters)) // for the model: the four
-//		}
-//		found := box.Run(context.Background(), toolbox.Call{
-//			Name:  "search",
-//			Input: json.RawMessage(`{"query":"list the files of a directory"}`), // from the model
-//		})
-//		fmt.Println(found.Text())
-//		out := box.Run(context.Background(), toolbox.Call{
-//			Name:  "call",
-//			Input: json.RawMessage(`{"operation":"ls","input":{"path":"."}}`),
-//		})
-//		fmt.Println(out.Text())
+//	box := toolbox.NewBox(nil, catalog.Over(local, nil)) // local is a registry with many tools
+//	for _, d := range box.Descriptors() {
+//		fmt.Println(d.Name, string(d.Parameters)) // for the model: the four
 //	}
+//	found := box.Run(ctx, toolbox.Call{
+//		Name:  "search",
+//		Input: json.RawMessage(`{"query":"list the files of a directory"}`), // from the model
+//	})
+//	fmt.Println(found.Text())
+//	out := box.Run(ctx, toolbox.Call{
+//		Name:  "call",
+//		Input: json.RawMessage(`{"operation":"ls","input":{"path":"."}}`),
+//	})
+//	fmt.Println(out.Text())
 //
 // [New] does the same for any set of named operations that implements [Operations]. Package
 // operation/bridge uses it.

@@ -1,32 +1,14 @@
 // Package standard provides the standard tools of a coding agent. Make a [Deck] for a session and add its tools to a
 // registry, or use only the reading tools with [ReadOnly]:
 //
-//	package main
-//
-//	import (
-//		"context"
-//		"encoding/json"
-//		"fmt"
-//		"log"
-//
-//		"github.com/indusagi/indus/toolbox"
-//		"github.com/indusagi/indus/toolbox/standard"
-//	)
-//
-//	func main() {
-//		here, err := toolbox.NewContext(".")
-//		if err != nil {
-//			log.Fatal(err)
-//		}
-//		files := toolbox.NewRegistry(here)
-//		files.Add(standard.ReadOnly()...)
-//		box := toolbox.NewBox(nil, files)
-//		out := box.Run(context.Background(), toolbox.Call{
-//			Name:  "grep",
-//			Input: json.RawMessage(`{"pattern":"func main","glob":"*.go"}`),
-//		})
-//		fmt.Println(out.Text())
-//	}
+//	files := toolbox.NewRegistry(here) // here, err := toolbox.NewContext(".")
+//	files.Add(standard.ReadOnly()...)
+//	box := toolbox.NewBox(nil, files)
+//	out := box.Run(ctx, toolbox.Call{
+//		Name:  "grep",
+//		Input: json.RawMessage(`{"pattern":"func main","glob":"*.go"}`),
+//	})
+//	fmt.Println(out.Text())
 //
 // # Access
 //
