@@ -63,7 +63,7 @@ var roomBudget = map[string]int{
 	"policy":    3760,
 	"replica":   1130,
 	"schema":    9180,
-	"toolbox":   7560,
+	"toolbox":   7490,
 }
 
 func TestRoomsKeepTheirBudgets(t *testing.T) {

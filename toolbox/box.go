@@ -32,12 +32,9 @@ type BoxOptions struct {
 // Box joins the tools of several sources, like [Join], and prepares them for models. Do is exact, and [Box.Run] is for
 // models. A Box is itself a [Source]. All methods are safe for concurrent use.
 type Box struct {
-	profile        *schema.Profile // nil: each tool uses its own
-	defaultProfile *schema.Profile
-	validates      bool
-	budget         int
-	do             Do
-	tools          *joined
+	opts  BoxOptions
+	do    Do
+	tools *joined
 }
 
 var _ Source = (*Box)(nil)
@@ -45,16 +42,11 @@ var _ Source = (*Box)(nil)
 // NewBox returns a box over sources, in order of precedence. No source may be nil. NewBox calls no method of the
 // sources. nil options are valid.
 func NewBox(o *BoxOptions, sources ...Source) *Box {
-	if o == nil {
-		o = &BoxOptions{}
-	}
-	b := &Box{
-		profile: o.Profile, defaultProfile: cmp.Or(o.Default, schema.Original),
-		validates: !o.Unvalidated, budget: cmp.Or(o.Budget, DefaultBudget),
-	}
+	b := &Box{opts: *cmp.Or(o, &BoxOptions{})}
+	b.opts.Default, b.opts.Budget = cmp.Or(b.opts.Default, schema.Original), cmp.Or(b.opts.Budget, DefaultBudget)
 	b.tools = &joined{sources: slices.Clone(sources), prepare: b.modelTool}
 	b.do = b.tools.Do
-	for _, wrap := range slices.Backward(o.Around) {
+	for _, wrap := range slices.Backward(b.opts.Around) {
 		b.do = wrap(b.do)
 	}
 	return b
@@ -110,11 +102,5 @@ func isStricter(p, o *schema.Profile) bool {
 
 // profileOf returns the profile that shapes a tool. It is never nil.
 func (b *Box) profileOf(d *Descriptor) *schema.Profile {
-	switch {
-	case b.profile != nil:
-		return b.profile
-	case d.Profile != nil:
-		return d.Profile
-	}
-	return b.defaultProfile
+	return cmp.Or(b.opts.Profile, d.Profile, b.opts.Default)
 }

@@ -167,7 +167,7 @@ func (j *joined) sharedView(snapshots []*Snapshot) *view {
 			return v
 		}
 	}
-	var before *view
+	before := &view{all: &Snapshot{}}
 	if len(j.recent) > 0 {
 		before = j.recent[0]
 	}
@@ -187,7 +187,7 @@ func (j *joined) sharedView(snapshots []*Snapshot) *view {
 // merge makes a view. Its version is the sum of the sources' versions. Each of these only grows for a principal, and so
 // does the sum.
 func (j *joined) merge(snapshots []*Snapshot, before *view) *view {
-	size := before.size()
+	size := len(before.all.Tools) // about as many as now
 	v := &view{
 		snapshots: snapshots,
 		all:       &Snapshot{Tools: make([]Descriptor, 0, size)},
@@ -203,7 +203,7 @@ func (j *joined) merge(snapshots []*Snapshot, before *view) *view {
 			}
 			tool := viewTool{source: j.sources[i]}
 			if j.prepare != nil {
-				tool.model = j.prepare(&d, before.find(d.Name))
+				tool.model = j.prepare(&d, before.tools[d.Name].model)
 				tool.model.fill(&d)
 			}
 			v.tools[d.Name] = tool
@@ -234,20 +234,4 @@ func appendNew(list, more []string) []string {
 		}
 	}
 	return list
-}
-
-// find returns the prepared tool of that name, or nil if there is none.
-func (v *view) find(name string) *modelTool {
-	if v == nil {
-		return nil
-	}
-	return v.tools[name].model
-}
-
-// size returns roughly how many tools the next view has.
-func (v *view) size() int {
-	if v == nil {
-		return 0
-	}
-	return len(v.all.Tools)
 }

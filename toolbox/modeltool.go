@@ -128,11 +128,8 @@ func lazyValidator(schema json.RawMessage) func() *validate.Validator {
 	})
 }
 
-// checkInput returns the error that v finds in arguments. It returns nil if v is nil.
+// checkInput returns the error that v finds in arguments.
 func checkInput(v *validate.Validator, input json.RawMessage) error {
-	if v == nil {
-		return nil
-	}
 	if mismatch, ok := errors.AsType[*validate.Error](v.Validate(input)); ok {
 		return mismatch
 	}

@@ -44,7 +44,7 @@ type localTool struct {
 func (t *localTool) prepareInput(input json.RawMessage) (json.RawMessage, error) {
 	input = orEmptyObject(input)
 	v := t.validator()
-	if v != nil && t.completes {
+	if t.completes {
 		input = v.Complete(input)
 	}
 	return input, checkInput(v, input)

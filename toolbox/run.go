@@ -24,9 +24,9 @@ func (b *Box) Run(ctx context.Context, c Call) Outcome {
 		return b.failed(c, fmt.Sprintf("the arguments of %s are not JSON: %v", c.Name, err), err)
 	}
 	c.Input = input
-	if f := b.tools.view(c.Caller).find(c.Name); f != nil {
+	if f := b.tools.view(c.Caller).tools[c.Name].model; f != nil {
 		c.Input = f.restore(input)
-		if err := f.check(c.Input, b.validates); err != nil {
+		if err := f.check(c.Input, !b.opts.Unvalidated); err != nil {
 			return b.failed(c, fmt.Sprintf("the arguments of %s do not fit:\n%v", c.Name, err), err)
 		}
 	}
@@ -41,13 +41,13 @@ func (b *Box) Run(ctx context.Context, c Call) Outcome {
 		return b.failed(c, err.Error(), err)
 	}
 	out := Outcome{ID: c.ID, Name: c.Name, IsError: r.IsError(), Result: r}
-	out.Output, out.Cut = project(r).within(b.budget)
+	out.Output, out.Cut = project(r).within(b.opts.Budget)
 	return out
 }
 
 func (b *Box) failed(c Call, text string, err error) Outcome {
 	out := Outcome{ID: c.ID, Name: c.Name, IsError: true, Err: err}
-	out.Output, out.Cut = textValue(text).within(b.budget)
+	out.Output, out.Cut = textValue(text).within(b.opts.Budget)
 	return out
 }
 

@@ -23,7 +23,7 @@ func (t *metaTools) batch(ctx context.Context, c toolbox.Call) (json.RawMessage,
 	b := &batch{tools: t, call: c, answers: make([]json.RawMessage, len(calls))}
 	b.progress = newProgress(c.Progress, len(calls))
 	defer b.progress.end()
-	slots := make(chan struct{}, t.parallel)
+	slots := make(chan struct{}, t.opts.Parallel)
 	var running sync.WaitGroup
 	for i, r := range calls {
 		slots <- struct{}{} // a place becomes free: no call begins after ctx has ended
@@ -36,7 +36,7 @@ func (t *metaTools) batch(ctx context.Context, c toolbox.Call) (json.RawMessage,
 		})
 	}
 	running.Wait()
-	return b.encode(), nil
+	return encodeJSON(map[string]any{"results": b.answers}), nil
 }
 
 // maxNesting is the maximum nesting depth of one answer of a batch.
@@ -187,16 +187,4 @@ func (b *batch) checkSize(r request, answer json.RawMessage) json.RawMessage {
 	}
 	b.size += len(answer)
 	return answer
-}
-
-func (b *batch) encode() json.RawMessage {
-	out := make([]byte, 0, b.size+16+len(b.answers))
-	out = append(out, `{"results":[`...)
-	for i, a := range b.answers {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, a...)
-	}
-	return append(out, "]}"...)
 }

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,9 +45,7 @@ type Options struct {
 // metaTools provides the four tools.
 type metaTools struct {
 	operations Operations
-	prefix     string
-	parallel   int
-	validates  bool
+	opts       Options
 	snapshot   *toolbox.Snapshot
 	watchers   toolbox.Watchers // the four tools never change
 }
@@ -56,14 +55,11 @@ var _ toolbox.Source = (*metaTools)(nil)
 // New returns the four tools over operations: search, schema, call and batch. The tools are the
 // same for all callers and never change. The operations behind them may change.
 func New(operations Operations, o *Options) toolbox.Source {
-	if o == nil {
-		o = &Options{}
+	t := &metaTools{operations: operations, opts: *cmp.Or(o, &Options{})}
+	if t.opts.Parallel <= 0 {
+		t.opts.Parallel = DefaultParallel
 	}
-	t := &metaTools{operations: operations, prefix: o.Prefix, parallel: o.Parallel, validates: !o.Unvalidated}
-	if t.parallel <= 0 {
-		t.parallel = DefaultParallel
-	}
-	t.snapshot = &toolbox.Snapshot{Version: 1, Tools: descriptors(o)}
+	t.snapshot = &toolbox.Snapshot{Version: 1, Tools: descriptors(&t.opts)}
 	return t
 }
 
@@ -75,7 +71,7 @@ func (t *metaTools) Watch(changed func()) (stop func()) { return t.watchers.Watc
 
 // Do implements [toolbox.Source].
 func (t *metaTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
-	name, hasPrefix := strings.CutPrefix(c.Name, t.prefix)
+	name, hasPrefix := strings.CutPrefix(c.Name, t.opts.Prefix)
 	if !hasPrefix {
 		return nil, &toolbox.UnknownTool{Name: c.Name}
 	}
@@ -189,7 +185,7 @@ func (t *metaTools) schema(ctx context.Context, c toolbox.Call) (json.RawMessage
 }
 
 func (t *metaTools) call(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
-	in, err := readInput(c.Input, t.prefix+"call")
+	in, err := readInput(c.Input, t.opts.Prefix+"call")
 	if err != nil {
 		return errorResult(nil, err)
 	}

@@ -78,10 +78,7 @@ func resultOfAnyError(err error) *toolbox.Result {
 // structuredResult returns a result with one JSON value. It is the structured value for programs, and a
 // text block for clients that read only text.
 func structuredResult(value json.RawMessage, isError bool) *toolbox.Result {
-	if !isError {
-		return toolbox.StructuredResult(value, toolbox.JSON(value))
-	}
 	return toolbox.WireResult(toolbox.Wire{}, func(toolbox.Wire) toolbox.Decoded {
-		return toolbox.Decoded{Blocks: []toolbox.Block{toolbox.JSON(value)}, Structured: value, IsError: true}
+		return toolbox.Decoded{Blocks: []toolbox.Block{toolbox.JSON(value)}, Structured: value, IsError: isError}
 	})
 }

@@ -77,7 +77,7 @@ type searchInput struct {
 }
 
 func (t *metaTools) readSearch(raw json.RawMessage) (in searchInput, err error) {
-	subject := t.prefix + "search"
+	subject := t.opts.Prefix + "search"
 	values, err := inputFields(raw, subject, "query", "limit")
 	if err != nil {
 		return in, err
@@ -95,7 +95,7 @@ func (t *metaTools) readSearch(raw json.RawMessage) (in searchInput, err error) 
 }
 
 func (t *metaTools) readSchema(raw json.RawMessage) (name string, full bool, err error) {
-	subject := t.prefix + "schema"
+	subject := t.opts.Prefix + "schema"
 	values, err := inputFields(raw, subject, "operation", "full")
 	if err != nil {
 		return "", false, err
@@ -123,7 +123,7 @@ func readInput(raw json.RawMessage, subject string) (in callInput, err error) {
 
 // readBatch reads the calls of a batch. An invalid call fails alone and does not affect the others.
 func (t *metaTools) readBatch(raw json.RawMessage) ([]request, error) {
-	subject := t.prefix + "batch"
+	subject := t.opts.Prefix + "batch"
 	values, err := inputFields(raw, subject, "calls")
 	if err != nil {
 		return nil, err

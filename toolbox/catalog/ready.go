@@ -16,7 +16,7 @@ import (
 // prepareCall returns a call with its input corrected and, if validation is on, checked. Without
 // validation most inputs need no correction, and then the operation is not looked up.
 func (t *metaTools) prepareCall(ctx context.Context, c toolbox.Call) (toolbox.Call, error) {
-	if !t.validates && !mayNeedCorrection(c.Input) {
+	if t.opts.Unvalidated && !mayNeedCorrection(c.Input) {
 		return c, nil
 	}
 	v, err := t.view(ctx, c.Caller)
@@ -30,7 +30,7 @@ func (t *metaTools) prepareCall(ctx context.Context, c toolbox.Call) (toolbox.Ca
 	if corrected := correctInput(c.Input, v.List.operations[at].Input); corrected != nil {
 		c = callInput{c.Name, corrected}.toCall(c)
 	}
-	if !t.validates {
+	if t.opts.Unvalidated {
 		return c, nil
 	}
 	return c, v.List.check(at, c.Input)
@@ -117,10 +117,7 @@ func (l *List) validator(place int) *validate.Validator {
 	if v, ok := l.validators.Load(place); ok {
 		return v.(*validate.Validator)
 	}
-	v, err := validate.New(l.operations[place].Input)
-	if err != nil {
-		v, _ = validate.New(json.RawMessage("{}"))
-	}
+	v, _ := validate.New(l.operations[place].Input)
 	l.validators.Store(place, v)
 	return v
 }

@@ -91,14 +91,12 @@ func onlyPublic(a netip.Addr) error {
 	return nil
 }
 
-// guard calls check for each address that is dialled, after names are resolved. An earlier result of the same name does
-// not matter.
-func guard(check func(netip.Addr) error) func(network, address string, _ syscall.RawConn) error {
-	return func(_, address string, _ syscall.RawConn) error {
-		at, err := netip.ParseAddrPort(address)
-		if err != nil {
-			return err
-		}
-		return check(at.Addr())
+// checkDial checks each address that is dialled, after names are resolved. An earlier result of the same name does not
+// matter.
+func (f *fetcher) checkDial(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return err
 	}
+	return f.check(at.Addr())
 }

@@ -55,7 +55,7 @@ func bash(ctx context.Context, tc *toolbox.Context, in bashInput) (*toolbox.Resu
 	stop := out.report(tc)
 	exit, err := tc.Shell.Run(limited, toolbox.Command{Line: in.Command, Dir: dir, Stdout: out, Stderr: out})
 	stop()
-	output, _ := out.take(newPage(tc).room)
+	output := out.take(newPage(tc).room)
 	switch {
 	case err == nil && exit == 0:
 		return textResult("%s", withNotes(output, "")), nil

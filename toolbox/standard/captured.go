@@ -28,6 +28,7 @@ type outputBuffer struct {
 	head, tail []byte // tail is up to twice side, so that it is seldom moved
 	missing    int    // bytes between head and tail
 	total      int    // bytes ever written
+	taken      int    // total at the last take
 	changed    chan struct{}
 }
 
@@ -72,6 +73,14 @@ func (c *outputBuffer) changedSince(seen int) <-chan struct{} {
 	return closed
 }
 
+// newOutput returns a channel that is closed as soon as there is output since the last take.
+func (c *outputBuffer) newOutput() <-chan struct{} {
+	c.mu.Lock()
+	taken := c.taken
+	c.mu.Unlock()
+	return c.changedSince(taken)
+}
+
 // recentOutput returns the end of the kept output in at most most bytes, and the number of bytes ever written. It
 // starts at the beginning of a line if there is one.
 func (c *outputBuffer) recentOutput(most int) (end string, total int) {
@@ -90,9 +99,9 @@ func (c *outputBuffer) recentOutput(most int) (end string, total int) {
 	return string(all), c.total
 }
 
-// take returns the output since the last take without terminal controls, in at most room bytes, and the number of bytes
-// ever written. An incomplete character at the end is left for the next take.
-func (c *outputBuffer) take(room int) (output string, total int) {
+// take returns the output since the last take without terminal controls, in at most room bytes. An incomplete character
+// at the end is left for the next take.
+func (c *outputBuffer) take(room int) string {
 	c.mu.Lock()
 	head, tail, missing := c.head, c.tail, c.missing
 	if excess := len(tail) - c.sideLimit; excess > 0 {
@@ -105,9 +114,9 @@ func (c *outputBuffer) take(room int) (output string, total int) {
 	whole := wholeRunes(*last)
 	rest := (*last)[len(whole):]
 	*last = whole
-	c.head, c.tail, c.missing, total = append([]byte{}, rest...), nil, 0, c.total
+	c.head, c.tail, c.missing, c.taken = append([]byte{}, rest...), nil, 0, c.total
 	c.mu.Unlock()
-	return abridge(head, tail, missing, room), total
+	return abridge(head, tail, missing, room)
 }
 
 // abridge returns the output that begins with head and ends with tail, without terminal controls and in at most room

@@ -62,7 +62,7 @@ func newFetcher(o Options) *fetcher {
 		transport.Proxy = http.ProxyFromEnvironment
 		f.check = func(netip.Addr) error { return nil }
 	} else {
-		dialer.Control = guard(func(a netip.Addr) error { return f.check(a) })
+		dialer.Control = f.checkDial
 	}
 	f.client = &http.Client{Transport: transport, CheckRedirect: checkRedirect}
 	return f

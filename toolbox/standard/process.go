@@ -97,11 +97,7 @@ func (s *processes) list(tc *toolbox.Context) *toolbox.Result {
 // takeOutput returns the output of a process since the last call, and its state.
 func (p *process) takeOutput(tc *toolbox.Context) *toolbox.Result {
 	state := p.state() // before the output, which is complete once the process has ended
-	p.mu.Lock()
-	output, total := p.out.take(newPage(tc).room)
-	p.seen = total
-	p.mu.Unlock()
-	shown := withNotes(output, fmt.Sprintf("%s: %s", p.id, state))
+	shown := withNotes(p.out.take(newPage(tc).room), fmt.Sprintf("%s: %s", p.id, state))
 	if p.failed() {
 		return toolbox.ErrorResult(shown)
 	}

@@ -53,9 +53,6 @@ type process struct {
 	duration time.Duration // these are set before done is closed
 	exit     int
 	err      error
-
-	mu   sync.Mutex
-	seen int // number of bytes of the output already taken
 }
 
 // start starts a command in the shell of a call. The command outlives the call.
@@ -184,12 +181,9 @@ func (p *process) wait(ctx context.Context, most time.Duration) error {
 	}
 	timeout := time.NewTimer(most)
 	defer timeout.Stop()
-	p.mu.Lock()
-	changed := p.out.changedSince(p.seen)
-	p.mu.Unlock()
 	select {
 	case <-p.done:
-	case <-changed:
+	case <-p.out.newOutput():
 	case <-timeout.C:
 	case <-ctx.Done():
 		return ctx.Err()
