@@ -59,7 +59,7 @@ var roomBudget = map[string]int{
 	"ledger":    4920,
 	"mcpconfig": 10750,
 	"oauth":     4395,
-	"operation": 2580,
+	"operation": 2540,
 	"policy":    3760,
 	"replica":   1130,
 	"schema":    9180,

@@ -30,13 +30,9 @@ type Access struct {
 func (a Access) Allows(g Grants) bool { return len(a.missing(g)) == 0 }
 
 // missing returns the scopes that g lacks. If g has none of ScopesAny, it returns all of them.
-func (a Access) missing(g Grants) (list []string) {
-	for _, scope := range a.ScopesAll {
-		if !slices.Contains(g.Scopes, scope) {
-			list = append(list, scope)
-		}
-	}
+func (a Access) missing(g Grants) []string {
 	granted := func(scope string) bool { return slices.Contains(g.Scopes, scope) }
+	list := slices.DeleteFunc(slices.Clone(a.ScopesAll), granted)
 	if len(a.ScopesAny) > 0 && !slices.ContainsFunc(a.ScopesAny, granted) {
 		list = append(list, a.ScopesAny...)
 	}

@@ -41,16 +41,12 @@ const (
 	maxNearest = 3
 )
 
-// request is a call from outside or from another operation.
+// request is a call from outside or from another operation. The rights of its Caller count.
 type request struct {
-	id           string
-	name         string
-	input        json.RawMessage
-	caller       Identity // its rights count
-	origin       Identity // the caller from outside
-	capabilities Capabilities
-	parent       *Context // the calling operation's context, or nil for calls from outside
-	depth        int
+	Call
+	origin Identity // the caller from outside
+	parent *Context // the calling operation's context, or nil for calls from outside
+	depth  int
 }
 
 // Call runs a Query or a Mutation. Failures are reported in the Envelope. Call returns when the handler does.
@@ -58,8 +54,7 @@ func (r *Registry) Call(ctx context.Context, c Call) Envelope {
 	if c.ID == "" {
 		c.ID = "call-" + strconv.FormatUint(r.calls.Add(1), 10)
 	}
-	return r.call(ctx, request{id: c.ID, name: c.Operation, input: c.Input, caller: c.Caller, origin: c.Caller,
-		capabilities: c.Capabilities})
+	return r.call(ctx, request{Call: c, origin: c.Caller})
 }
 
 // admit finds the operation of a request and counts the call, or returns the reason of the refusal. A missing operation
@@ -74,24 +69,24 @@ func (r *Registry) admit(q *request) (o *operation, err *Error) {
 			o.end()
 		}
 	}()
-	if missing := o.Spec.Access.missing(q.caller.Grants); missing != nil {
-		return o, refusal(Forbidden, "the caller may not call "+strconv.Quote(q.name),
-			Details{Operation: q.name, Missing: missing})
+	if missing := o.Spec.Access.missing(q.Caller.Grants); len(missing) > 0 {
+		return o, refusal(Forbidden, "the caller may not call "+strconv.Quote(q.Operation),
+			Details{Operation: q.Operation, Missing: missing})
 	}
 	if q.depth > maxDepth {
-		return o, refusal(InternalError, "operations call one another too deep", Details{Operation: q.name})
+		return o, refusal(InternalError, "operations call one another too deep", Details{Operation: q.Operation})
 	}
-	if len(q.input) == 0 {
-		q.input = json.RawMessage("{}")
+	if len(q.Input) == 0 {
+		q.Input = json.RawMessage("{}")
 	}
-	return o, r.checkInput(o, q.input)
+	return o, r.checkInput(o, q.Input)
 }
 
 // acquire returns the operation of a request and begins a call of it. If there is none that can be called from there,
 // it returns nil.
 func (r *Registry) acquire(q request) *operation {
 	for {
-		o := r.current.Load().byName[q.name]
+		o := r.current.Load().byName[q.Operation]
 		if o == nil || !q.canReach(o) {
 			return nil
 		}
@@ -112,12 +107,12 @@ func (q request) canReach(o *operation) bool {
 func (r *Registry) notFound(q request) *Error {
 	var names []string
 	for _, o := range r.current.Load().order {
-		if q.canReach(o) && o.Spec.Access.Allows(q.caller.Grants) {
+		if q.canReach(o) && o.Spec.Access.Allows(q.Caller.Grants) {
 			names = append(names, o.Spec.Name)
 		}
 	}
-	details := Details{Operation: q.name, Nearest: text.Nearest(q.name, names, maxNearest)}
-	if len(q.name) > maxName {
+	details := Details{Operation: q.Operation, Nearest: text.Nearest(q.Operation, names, maxNearest)}
+	if len(q.Operation) > maxName {
 		details.Operation = "" // no operation has such a long name, so the error does not repeat it
 	}
 	return refusal(NotFound, "there is no operation of that name", details)

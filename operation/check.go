@@ -18,7 +18,7 @@ func (r *Registry) checkInput(o *operation, input json.RawMessage) *Error {
 		return refusal(InvalidInput, "the input is not one JSON value in UTF-8", Details{Operation: o.Spec.Name})
 	}
 	_ = o.compile(r.log) // for a leaf; other operations are already compiled, without an error
-	err := validateJSON(o.input, input)
+	err := o.input.Validate(input)
 	invalid, isInvalid := errors.AsType[*validate.Error](err)
 	switch {
 	case err == nil || !isInvalid && o.Provenance.Leaf():
@@ -30,13 +30,6 @@ func (r *Registry) checkInput(o *operation, input json.RawMessage) *Error {
 		More: invalid.More})
 }
 
-func validateJSON(v *validate.Validator, raw json.RawMessage) error {
-	if v == nil {
-		return nil
-	}
-	return v.Validate(raw)
-}
-
 // checkValue returns a handler's value if it fits the output schema.
 func (r *Registry) checkValue(o *operation, q request, value json.RawMessage) (json.RawMessage, error) {
 	if value == nil {
@@ -45,7 +38,7 @@ func (r *Registry) checkValue(o *operation, q request, value json.RawMessage) (j
 	if !isJSON(value) {
 		return nil, r.contractError(q, "the operation gave a value that is not JSON in UTF-8", nil, nil)
 	}
-	if invalid, isInvalid := errors.AsType[*validate.Error](validateJSON(o.output, value)); isInvalid {
+	if invalid, isInvalid := errors.AsType[*validate.Error](o.output.Validate(value)); isInvalid {
 		return nil, r.contractError(q, "the operation gave a value that does not fit its schema", invalid, nil)
 	}
 	return value, nil
@@ -58,7 +51,7 @@ func (r *Registry) declaredError(o *operation, q request, e Error) *Error {
 	if details == nil {
 		details = json.RawMessage("null")
 	}
-	invalid, isInvalid := errors.AsType[*validate.Error](validateJSON(o.details[e.Code], details))
+	invalid, isInvalid := errors.AsType[*validate.Error](o.details[e.Code].Validate(details))
 	if isJSON(details) && !isInvalid {
 		return &e
 	}
@@ -68,14 +61,14 @@ func (r *Registry) declaredError(o *operation, q request, e Error) *Error {
 
 // contractError returns the error for an operation that broke its contract. It does not contain the operation's value.
 func (r *Registry) contractError(q request, message string, invalid *validate.Error, original *Error) *Error {
-	details := Details{Operation: q.name, Original: original}
+	details := Details{Operation: q.Operation, Original: original}
 	if invalid != nil {
 		details.Problems, details.More = slices.Clone(invalid.Problems), invalid.More
 		for i := range details.Problems {
 			details.Problems[i].Got = ""
 		}
 	}
-	r.log.Warn(message, slog.String("operation", q.name), slog.String("call", q.id),
+	r.log.Warn(message, slog.String("operation", q.Operation), slog.String("call", q.ID),
 		slog.Int("problems", len(details.Problems)+details.More))
 	return refusal(InternalError, message, details)
 }

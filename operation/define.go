@@ -33,11 +33,8 @@ func New[In, Out any](spec Spec, run func(context.Context, *Context, In) (Out, e
 	})
 	return Registration{Spec: spec, defect: defect, Handler: func(ctx context.Context, c *Context,
 		input json.RawMessage) (json.RawMessage, error) {
-		if v := schema(); v != nil {
-			input = v.Complete(input)
-		}
 		var in In
-		if err := json.Unmarshal(input, &in); err != nil {
+		if err := json.Unmarshal(schema().Complete(input), &in); err != nil {
 			return nil, &decodeError{err}
 		}
 		out, err := run(ctx, c, in)

@@ -13,24 +13,24 @@ import (
 func (r *Registry) call(ctx context.Context, q request) Envelope {
 	o, rejected := r.admit(&q)
 	if rejected != nil {
-		return Envelope{ID: q.id, Err: rejected}
+		return Envelope{ID: q.ID, Err: rejected}
 	}
 	defer o.end()
 	ctx, cancel := r.withTimeout(ctx, o)
 	defer cancel()
 	if ctx.Err() != nil {
-		return Envelope{ID: q.id, Err: r.outcome(ctx, o, q, ctx.Err())}
+		return Envelope{ID: q.ID, Err: r.outcome(ctx, o, q, ctx.Err())}
 	}
 	c := &Context{registry: r, operation: o, request: q}
 	defer c.ended.Store(true)
-	value, err := r.handle(ctx, o, c, q.input)
+	value, err := r.handle(ctx, o, c, q.Input)
 	if err == nil {
 		value, err = r.checkValue(o, q, value)
 	}
 	if err != nil {
-		return Envelope{ID: q.id, Err: r.outcome(ctx, o, q, err)}
+		return Envelope{ID: q.ID, Err: r.outcome(ctx, o, q, err)}
 	}
-	return Envelope{ID: q.id, Value: value}
+	return Envelope{ID: q.ID, Value: value}
 }
 
 func (r *Registry) withTimeout(ctx context.Context, o *operation) (context.Context, context.CancelFunc) {
@@ -57,7 +57,7 @@ func (r *Registry) handle(ctx context.Context, o *operation, c *Context, input j
 
 // panicError logs a panic. The caller learns only that the operation panicked.
 func (r *Registry) panicError(o *operation, q request, v any) error {
-	r.log.Error("an operation panicked", slog.String("operation", o.Spec.Name), slog.String("call", q.id),
+	r.log.Error("an operation panicked", slog.String("operation", o.Spec.Name), slog.String("call", q.ID),
 		slog.Any("panic", v), slog.String("stack", string(debug.Stack())))
 	return &Error{Code: InternalError, Message: "the operation panicked"}
 }
@@ -92,7 +92,7 @@ func (r *Registry) convertError(ctx context.Context, o *operation, q request, er
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded):
 		return o.timeoutError("what the operation waited for took too long")
 	}
-	r.log.Error("an operation failed", slog.String("operation", o.Spec.Name), slog.String("call", q.id),
+	r.log.Error("an operation failed", slog.String("operation", o.Spec.Name), slog.String("call", q.ID),
 		slog.String("err", err.Error()))
 	return refusal(InternalError, "internal error", Details{Operation: o.Spec.Name})
 }

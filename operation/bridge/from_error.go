@@ -162,30 +162,19 @@ func (l *link) importError(err error) error {
 		httpErr.Status == http.StatusForbidden && httpErr.Header.Get("WWW-Authenticate") != "") {
 		kind = operation.Unauthorized
 	}
-	message := err.Error()
-	var fault *interop.Fault
-	if !errors.As(err, &fault) { // a Fault already names the server
-		message = l.namespace + ": " + message
+	server := ""
+	if !errors.As(err, new(*interop.Fault)) { // a Fault already names the server
+		server = l.namespace + ": "
 	}
-	return &importError{kind, message, err}
+	return fmt.Errorf("bridge: %w: %s%w", kind, server, err)
 }
-
-// importError is a failure of Import with its kind.
-type importError struct {
-	kind  operation.ImportError
-	text  string
-	cause error
-}
-
-func (e *importError) Error() string   { return "bridge: " + string(e.kind) + ": " + e.text }
-func (e *importError) Unwrap() []error { return []error{e.kind, e.cause} }
 
 // excerpt returns the beginning of a text as valid UTF-8.
 func excerpt(message string) string {
 	return text.Clip(strings.ToValidUTF8(message, ""), maxExcerpt)
 }
 
-// details encodes v, which can always be encoded: parsed JSON, numbers and valid text.
+// details encodes v, which can always be encoded: JSON, numbers and valid text.
 func details(v any) json.RawMessage {
 	raw, _ := text.JSON(v)
 	return raw

@@ -5,9 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync/atomic"
+	"sync"
 
-	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/operation"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/indusagi/indus/toolbox/catalog"
@@ -38,7 +37,9 @@ var ErrNobody = errors.New("the principal is unknown")
 type externalOperations struct {
 	registry *operation.Registry
 	opts     ToMCPOptions
-	current  atomic.Pointer[operationList]
+
+	mu      sync.Mutex
+	current *operationList
 }
 
 // operationList is the list of operations of one snapshot.
@@ -73,11 +74,13 @@ func (s *externalOperations) View(ctx context.Context, caller toolbox.Principal)
 	return catalog.View{List: current.list, May: may}, nil
 }
 
-// currentList returns the list for the current snapshot. If two goroutines build it at once, one result is kept.
+// currentList returns the list for the current snapshot.
 func (s *externalOperations) currentList() *operationList {
-	snapshot, old := s.registry.Snapshot(), s.current.Load()
-	if old != nil && old.snapshot == snapshot {
-		return old
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	snapshot := s.registry.Snapshot()
+	if s.current != nil && s.current.snapshot == snapshot {
+		return s.current
 	}
 	built := &operationList{snapshot: snapshot}
 	var list []catalog.Operation
@@ -88,23 +91,12 @@ func (s *externalOperations) currentList() *operationList {
 		built.entries = append(built.entries, e)
 		list = append(list, catalog.Operation{
 			Name: e.Spec.Name, Description: e.Spec.Description, Kind: e.Spec.Kind.String(), Input: e.Spec.Input,
-			Spec: func() json.RawMessage { return specOf(e) },
+			Spec: func() json.RawMessage { return details(e.Spec) },
 		})
 	}
 	built.list = catalog.NewList(list)
-	if s.current.CompareAndSwap(old, built) {
-		return built
-	}
-	if stored := s.current.Load(); stored.snapshot == snapshot {
-		return stored
-	}
+	s.current = built
 	return built
-}
-
-// specOf returns the encoded Spec of an operation.
-func specOf(e operation.Entry) json.RawMessage {
-	raw, _ := text.JSON(e.Spec) // a Registry takes only schemas that are JSON
-	return raw
 }
 
 // Call implements [catalog.Operations].
