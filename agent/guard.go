@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -22,11 +21,6 @@ type Ask struct {
 
 // Listed reports whether the source lists the tool, so that more than its name is known.
 func (a Ask) Listed() bool { return a.Tool.Tool != "" }
-
-// sameTool reports whether both asks have the same tool with the same definition.
-func (a Ask) sameTool(other Ask) bool {
-	return bytes.Equal(encodeDefinition(a.Tool), encodeDefinition(other.Tool))
-}
 
 // Guard wraps a source and calls permit before each call runs. If permit returns nil, the call runs. If it returns an
 // error, the call is refused, and the model receives the text of the error. If the tool changed while permit ran, the
@@ -55,7 +49,7 @@ func (g *guarded) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, erro
 		}
 		return toolbox.ErrorResult(fmt.Sprintf("%s did not run: %v", c.Name, err)), nil
 	}
-	if current, _ := g.lookUp(c); !current.sameTool(ask) {
+	if current, _ := g.lookUp(c); Fingerprint(current.Tool) != Fingerprint(ask.Tool) {
 		return toolbox.ErrorResult(c.Name + " did not run: the tool changed while permission was asked for. " +
 			"Read its description and its parameters again, then call it again if it is still what you need."), nil
 	}
@@ -78,20 +72,15 @@ func (g *guarded) lookUp(c toolbox.Call) (Ask, bool) {
 // Fingerprint returns a hash of the whole definition of a tool. A [Memory] stores it beside the name. If the
 // fingerprint differs, the tool is not the one that was allowed.
 func Fingerprint(d toolbox.Descriptor) string {
-	sum := sha256.Sum256(encodeDefinition(d))
-	return hex.EncodeToString(sum[:])
-}
-
-// encodeDefinition encodes the whole definition of a tool. Different definitions have different bytes.
-func encodeDefinition(d toolbox.Descriptor) []byte {
 	annotations, _ := json.Marshal(d.Annotations) // all its fields can be encoded
 	var all []byte
 	for _, field := range [][]byte{
 		[]byte(d.Server), []byte(d.Tool), []byte(d.Name), []byte(d.Title), []byte(d.Description), d.Schema, d.Output,
 		annotations, []byte(d.Wire.Format), d.Wire.JSON,
 	} {
-		all = binary.AppendUvarint(all, uint64(len(field)))
+		all = binary.AppendUvarint(all, uint64(len(field))) // so that different definitions have different bytes
 		all = append(all, field...)
 	}
-	return all
+	sum := sha256.Sum256(all)
+	return hex.EncodeToString(sum[:])
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/agent/internal/llm"
-	"github.com/indusagi/indus/toolbox"
 )
 
 // request is the body of a request for a streamed answer.
@@ -87,7 +86,7 @@ func (m *Model) request(r agent.Request, withoutImages bool) request {
 		body.MaxTokens = max(r.MaxTokens, 0)
 	}
 	for _, d := range r.Tools {
-		body.Tools = append(body.Tools, toolOf(d))
+		body.Tools = append(body.Tools, tool{"function", function{d.Name, d.Description, llm.Parameters(d)}})
 	}
 	if strings.TrimSpace(r.System) != "" {
 		body.Messages = append(body.Messages, message{Role: "system", Content: r.System})
@@ -100,10 +99,6 @@ func (m *Model) request(r agent.Request, withoutImages bool) request {
 		}
 	}
 	return body
-}
-
-func toolOf(d toolbox.Descriptor) tool {
-	return tool{"function", function{d.Name, d.Description, llm.Parameters(d)}}
 }
 
 // userMessages returns the results of calls, then their images, then the text of a person.

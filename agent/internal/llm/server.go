@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -96,7 +95,7 @@ func (s *Server) post(ctx context.Context, body any) (*http.Response, error) {
 	if u, err := url.Parse(s.address); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, Malformed("the base URL %q is none: it is like \"https://example.com/v1\"", secret.URL(s.address))
 	}
-	b, err := encode(body)
+	b, err := text.JSON(body)
 	if err != nil {
 		return nil, Malformed("the request cannot be written as JSON: %v", err)
 	}
@@ -115,15 +114,6 @@ func (s *Server) post(ctx context.Context, body any) (*http.Response, error) {
 	}
 	defer resp.Body.Close()
 	return nil, s.statusError(resp, kind)
-}
-
-// encode writes JSON without HTML escapes, because a model reads it.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return b.Bytes(), err
 }
 
 // statusError returns the error for an answer that is not a stream.
