@@ -39,12 +39,10 @@ type Tracker struct {
 	began    time.Time
 	last     uint64 // the id of the last request
 	inFlight map[uint64]*Request
-	recent   []audit.Record // after keptRequests a ring, with the oldest at position oldest
-	oldest   int
-	sums     map[usageKey]*Usage
-	keys     map[Kind]int     // the number of keys of each kind
+	recent   ring[audit.Record]
+	sums     map[Kind]map[usageKey]*Usage
 	minutes  map[int64]minute // by the minute since 1970 modulo keptMinutes
-	servers  map[string]*durations
+	servers  map[string]*ring[time.Duration]
 }
 
 // Kind selects the sums of [Tracker.Usage].
@@ -57,7 +55,6 @@ const (
 )
 
 type usageKey struct {
-	kind         Kind
 	server, name string
 	other        bool // of all keys beyond maxUsageKeys, and of unlisted tools
 }
@@ -101,17 +98,34 @@ type minute struct {
 	Usage
 }
 
-// durations is a ring of the last durations of calls.
-type durations struct {
-	all [keptDurations]time.Duration
-	n   int // of all calls
+// ring keeps the last values. The zero value is empty.
+type ring[T any] struct {
+	kept []T
+	n    int // of all values
+}
+
+// add adds a value. If most values are kept, it replaces the oldest.
+func (r *ring[T]) add(most int, one T) {
+	if len(r.kept) < most {
+		r.kept = append(r.kept, one)
+	} else {
+		r.kept[r.n%most] = one
+	}
+	r.n++
+}
+
+// all returns the values, the oldest first.
+func (r *ring[T]) all() []T {
+	at := r.n % max(1, len(r.kept))
+	return slices.Concat(r.kept[at:], r.kept[:at])
 }
 
 // New returns an empty tracker.
 func New() *Tracker {
 	return &Tracker{
 		began: time.Now(), inFlight: map[uint64]*Request{}, minutes: map[int64]minute{},
-		sums: map[usageKey]*Usage{}, keys: map[Kind]int{}, servers: map[string]*durations{},
+		sums:    map[Kind]map[usageKey]*Usage{OfTools: {}, OfServers: {}, OfCallers: {}},
+		servers: map[string]*ring[time.Duration]{},
 	}
 }
 
@@ -182,24 +196,19 @@ func (t *Tracker) Record(r *audit.Record, unlisted bool) {
 	}
 	kept := bounded(r)
 	t.mu.Lock()
-	if len(t.recent) < keptRequests {
-		t.recent = append(t.recent, kept)
-	} else {
-		t.recent[t.oldest] = kept
-		t.oldest = (t.oldest + 1) % keptRequests
-	}
-	t.sum(usageKey{kind: OfCallers, name: kept.Principal}, &kept)
+	t.recent.add(keptRequests, kept)
+	t.sum(OfCallers, usageKey{name: kept.Principal}, &kept)
 	if kept.Server != "" {
-		t.sum(usageKey{kind: OfServers, name: kept.Server}, &kept)
+		t.sum(OfServers, usageKey{name: kept.Server}, &kept)
 		if kept.Tool != "" {
-			key := usageKey{kind: OfTools, server: kept.Server, name: kept.Tool}
+			key := usageKey{server: kept.Server, name: kept.Tool}
 			if unlisted {
-				key = usageKey{kind: OfTools, other: true}
+				key = usageKey{other: true}
 			}
-			t.sum(key, &kept)
+			t.sum(OfTools, key, &kept)
 		}
 		if kept.Outcome == audit.Allowed && kept.Method == protocol.MethodToolsCall {
-			t.durationsOf(kept.Server).add(kept.Duration)
+			t.durationsOf(kept.Server).add(keptDurations, kept.Duration)
 		}
 	}
 	at := kept.At.Add(kept.Duration).Unix() / 60 // of the end: a request may last longer than a day
@@ -214,36 +223,30 @@ func (t *Tracker) Record(r *audit.Record, unlisted bool) {
 }
 
 // sum adds a request to the sum of a key, or of the other keys of its kind. Call it with mu held.
-func (t *Tracker) sum(key usageKey, r *audit.Record) {
-	u := t.sums[key]
-	if u == nil && t.keys[key.kind] >= maxUsageKeys {
-		key = usageKey{kind: key.kind, other: true}
-		u = t.sums[key]
+func (t *Tracker) sum(kind Kind, key usageKey, r *audit.Record) {
+	sums := t.sums[kind]
+	if sums[key] == nil && len(sums) >= maxUsageKeys {
+		key = usageKey{other: true}
 	}
+	u := sums[key]
 	if u == nil {
 		u = &Usage{Server: key.server, Name: key.name, Other: key.other}
-		t.sums[key] = u
-		t.keys[key.kind]++
+		sums[key] = u
 	}
 	u.add(r)
 }
 
 // durationsOf returns the durations of a server. Call it with mu held.
-func (t *Tracker) durationsOf(server string) *durations {
+func (t *Tracker) durationsOf(server string) *ring[time.Duration] {
 	d := t.servers[server]
 	if d == nil {
 		if len(t.servers) >= maxUsageKeys {
 			clear(t.servers)
 		}
-		d = &durations{}
+		d = &ring[time.Duration]{}
 		t.servers[server] = d
 	}
 	return d
-}
-
-func (d *durations) add(one time.Duration) {
-	d.all[d.n%keptDurations] = one
-	d.n++
 }
 
 // Changed notifies watchers that a request in flight is in another state.
@@ -280,7 +283,7 @@ func (t *Tracker) InFlight() []audit.Record {
 func (t *Tracker) Recent() []audit.Record {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := slices.Concat(t.recent[t.oldest:], t.recent[:t.oldest])
+	all := t.recent.all()
 	slices.Reverse(all)
 	return all
 }
@@ -301,10 +304,8 @@ func (t *Tracker) Cancel(id uint64) bool {
 // kind have their own sums.
 func (t *Tracker) Usage(kind Kind) (all []Usage, since time.Time) {
 	t.mu.Lock()
-	for key, u := range t.sums {
-		if key.kind == kind {
-			all = append(all, *u)
-		}
+	for _, u := range t.sums[kind] {
+		all = append(all, *u)
 	}
 	t.mu.Unlock()
 	slices.SortFunc(all, func(x, y Usage) int {
@@ -333,13 +334,8 @@ func (t *Tracker) Minutes(n int) []Usage {
 func (t *Tracker) Durations(server string) []time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	d := t.servers[server]
-	switch {
-	case d == nil:
-		return nil
-	case d.n <= keptDurations:
-		return slices.Clone(d.all[:d.n])
+	if d := t.servers[server]; d != nil {
+		return d.all()
 	}
-	at := d.n % keptDurations
-	return slices.Concat(d.all[at:], d.all[:at])
+	return nil
 }

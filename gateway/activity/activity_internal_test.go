@@ -29,7 +29,7 @@ func TestAnActivityIsBoundedByItself(t *testing.T) {
 	for i := range all {
 		a.Record(hostileRecord(i), false)
 	}
-	if n := len(a.Recent()); n != keptRequests || len(a.recent) != keptRequests {
+	if n := len(a.Recent()); n != keptRequests || len(a.recent.kept) != keptRequests {
 		t.Error(n, "requests are kept")
 	}
 	var bytes int
