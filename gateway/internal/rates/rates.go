@@ -61,29 +61,26 @@ type span struct {
 	count int
 }
 
-// wait returns the time until a request is possible, without counting it. The caller holds mu.
-func (r *Counts) wait(limits []Limit, now time.Time) (wait time.Duration) {
+// Take counts a request against all limits. If one of them is used up, it counts nothing, and returns the time until a
+// request is possible. Without count, it only returns that time.
+func (r *Counts) Take(limits []Limit, count bool) (wait time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now() // the times of a window are in order
 	for _, l := range limits {
 		if w := r.counts[l.Key]; w != nil {
 			wait = max(wait, w.wait(l, now))
 		}
 	}
-	return wait
-}
-
-// Take counts a request against all limits. If one of them is used up, it counts nothing, and returns the time until a
-// request is possible. Without count, it only returns that time.
-func (r *Counts) Take(limits []Limit, count bool) time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now := time.Now() // the times of a window are in order
-	if wait := r.wait(limits, now); wait > 0 || !count {
+	if wait > 0 || !count {
 		return wait
 	}
 	for _, l := range limits {
 		w := r.counts[l.Key]
 		if w == nil {
-			r.makeRoom(now)
+			if !r.dropOld(now) { // no period is over: half of all is dropped
+				maps.DeleteFunc(r.counts, func(Key, *window) bool { return len(r.counts) > maxRates/2 })
+			}
 			w = &window{}
 			r.counts[l.Key] = w
 		}
@@ -146,15 +143,6 @@ func (c *counter) add(limit int, now time.Time) {
 		return
 	}
 	c.spans = append(c.spans, span{now, 1})
-}
-
-// makeRoom removes counts until another one fits: those whose period is over, and if there are none, half of all. The
-// caller holds mu.
-func (r *Counts) makeRoom(now time.Time) {
-	if r.dropOld(now) {
-		return
-	}
-	maps.DeleteFunc(r.counts, func(Key, *window) bool { return len(r.counts) > maxRates/2 })
 }
 
 // dropOld removes counts whose period is over if there is no room for another one, and reports whether there is room
