@@ -75,7 +75,9 @@ func pairChanges(before, after []Entry, now map[toolID][]Entry) (out []Change) {
 			continue
 		}
 		c := newChange(Edited, b, b, later[0])
-		c.Fields = changedFields(b, later[0])
+		if b.Capability != nil && later[0].Capability != nil {
+			c.Fields = Fields(b.Capability.Wire.JSON, later[0].Capability.Wire.JSON)
+		}
 		out = append(out, c)
 		now[b.anyConfig()] = later[1:]
 	}
@@ -93,13 +95,6 @@ func (e Entry) anyConfig() toolID { return toolID{"", e.Server, e.Tool} }
 
 func newChange(kind string, tool, before, after Entry) Change {
 	return Change{Kind: kind, Server: tool.Server, Tool: tool.Tool, Name: tool.Name, Before: before, After: after}
-}
-
-func changedFields(before, after Entry) []Field {
-	if before.Capability == nil || after.Capability == nil {
-		return nil
-	}
-	return Fields(before.Capability.Wire.JSON, after.Capability.Wire.JSON)
 }
 
 // Fields returns the differences between two JSON values. It returns nil if one of them is not valid. A difference that

@@ -49,20 +49,15 @@ func Fingerprint(servers ...config.Server) string {
 			write(s.ID)
 		}
 		if len(s.Tools.Describe) > 0 {
+			var texts []string
+			for _, tool := range slices.Sorted(maps.Keys(s.Tools.Describe)) {
+				texts = append(texts, tool, s.Tools.Describe[tool])
+			}
 			write("describe")
-			write(sortedPairs(s.Tools.Describe)...)
+			write(texts...)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil))[:fingerprintChars]
-}
-
-// sortedPairs returns each key followed by its value, in the order of the keys.
-func sortedPairs(texts map[string]string) []string {
-	var out []string
-	for _, key := range slices.Sorted(maps.Keys(texts)) {
-		out = append(out, key, texts[key])
-	}
-	return out
 }
 
 func pairNames(pairs []config.Pair) []string {
