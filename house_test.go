@@ -57,7 +57,7 @@ var roomBudget = map[string]int{
 	"internal":  13400,
 	"interop":   12660,
 	"ledger":    4920,
-	"mcpconfig": 10750,
+	"mcpconfig": 10935,
 	"oauth":     4395,
 	"operation": 2540,
 	"policy":    3760,

@@ -131,16 +131,14 @@ func (v *view) learnLists(ctx context.Context, c *interop.Client, caller toolbox
 		return
 	}
 	done := make(chan struct{})
-	late := make(chan struct{})
+	var late atomic.Bool
 	g.running.Go(func() {
 		learning, cancel := context.WithTimeout(g.ctx, learnTime)
 		defer cancel()
 		learn(learning)
 		close(done)
-		select {
-		case <-late:
+		if late.Load() {
 			v.notifyLists("tools")
-		default:
 		}
 	})
 	select {
@@ -149,5 +147,5 @@ func (v *view) learnLists(ctx context.Context, c *interop.Client, caller toolbox
 	case <-time.After(learnPatience):
 	case <-ctx.Done():
 	}
-	close(late)
+	late.Store(true)
 }

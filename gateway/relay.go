@@ -145,7 +145,7 @@ func (g *Gateway) forwardRequest(
 	ctx context.Context, era interop.Era, origin serverOrigin, m interop.Message, next interop.Peer,
 ) (json.RawMessage, error) {
 	switch {
-	case isTask(m.Method):
+	case strings.HasPrefix(m.Method, "tasks/"):
 		return g.forwardTask(ctx, origin, m, next)
 	case era == interop.Modern && protocol.MayRequireInput(m.Method):
 		params, used, err := g.openState(ctx, origin, m)

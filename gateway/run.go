@@ -3,7 +3,6 @@ package gateway
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -123,27 +122,22 @@ func (g *Gateway) Drain(ctx context.Context) error {
 	g.mu.Lock()
 	g.closed = true // no view is made any more
 	g.mu.Unlock()
-	all := g.allViews()
-	failed := make([]error, len(all))
 	var draining sync.WaitGroup
-	for i, v := range all {
-		draining.Go(func() { failed[i] = v.host.Drain(ctx) })
+	for _, v := range g.allViews() {
+		draining.Go(func() { _ = v.host.Drain(g.ctx) }) // without a bound: Close ends what it waits for
 	}
-	direct := make(chan struct{})
+	idle := make(chan struct{})
 	go func() {
+		draining.Wait()
 		g.direct.Wait()
-		close(direct)
+		close(idle)
 	}()
-	draining.Wait()
 	select {
-	case <-direct:
+	case <-idle:
+		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if errors.Join(failed...) != nil {
-		return ctx.Err()
-	}
-	return nil
 }
 
 // The paths for load balancers: whether the process answers, and whether it takes requests. pathHealth is the older

@@ -23,9 +23,6 @@ import (
 // states of a task reach a client of the extension that names the task (follow.go), or a legacy session with its own
 // connection.
 
-// isTask reports whether a method is about one task or all tasks.
-func isTask(method string) bool { return strings.HasPrefix(method, "tasks/") }
-
 // sealTask seals the id of a server's task for its client. The sealed id does not expire.
 func (g *Gateway) sealTask(ctx context.Context, origin serverOrigin, caller toolbox.Principal, own ownTask) string {
 	data := own.id

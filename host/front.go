@@ -274,19 +274,9 @@ func (r *frontRequest) back(ctx context.Context, m interop.Message) (json.RawMes
 	return nil, r.send(nil, m.Method, m.Params)
 }
 
-// errorJSON returns the error of a response.
-func errorJSON(e *interop.RPCError) json.RawMessage {
-	return protocol.EncodeError(e.Code, e.Message, e.Data)
-}
-
 // discoverTTL is how long a client may cache the result of server/discover, in milliseconds. Lists may not be cached,
 // because list_changed reaches only clients that subscribed to it.
 const discoverTTL = "300000"
-
-// supportedVersions returns all revisions that the front speaks, newest first.
-func supportedVersions() []string {
-	return append([]string{protocol.VersionModern}, protocol.LegacyVersions()...)
-}
 
 // checkModern returns an error if a request is not valid in 2026-07-28. The transport checks the headers (2026-07-28,
 // basic/index, "_meta").
@@ -296,7 +286,9 @@ func checkModern(meta json.RawMessage) frontAnswer {
 		return frontError(http.StatusBadRequest, interop.CodeInvalidParams, "_meta lacks %q", protocol.MetaVersion)
 	}
 	if version != protocol.VersionModern {
-		return unsupportedAnswer(version)
+		a := frontError(http.StatusBadRequest, protocol.CodeUnsupportedVersion, "unsupported protocol version")
+		a.err.Data = wire.Object{}.Raw("supported", versionsJSON()).Raw("requested", wire.Quote(version)).JSON()
+		return a
 	}
 	if caps, _ := wire.Lookup(meta, protocol.MetaClientCaps); len(caps) == 0 || caps[0] != '{' {
 		return frontError(http.StatusBadRequest, interop.CodeInvalidParams, "_meta lacks %q", protocol.MetaClientCaps)
@@ -304,14 +296,10 @@ func checkModern(meta json.RawMessage) frontAnswer {
 	return frontAnswer{}
 }
 
-// unsupportedAnswer returns the UnsupportedProtocolVersionError.
-func unsupportedAnswer(version string) frontAnswer {
-	a := frontError(http.StatusBadRequest, protocol.CodeUnsupportedVersion, "unsupported protocol version")
-	a.err.Data = wire.Object{}.Raw("supported", versionsJSON()).Raw("requested", wire.Quote(version)).JSON()
-	return a
+// versionsJSON returns all revisions that the front speaks, newest first.
+func versionsJSON() json.RawMessage {
+	return stringsJSON(append([]string{protocol.VersionModern}, protocol.LegacyVersions()...))
 }
-
-func versionsJSON() json.RawMessage { return stringsJSON(supportedVersions()) }
 
 // stringsJSON returns an array of strings.
 func stringsJSON(list []string) json.RawMessage {

@@ -15,6 +15,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sdkwire"
 	"github.com/indusagi/indus/internal/sealed"
+	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/replica"
 	"github.com/indusagi/indus/toolbox"
@@ -228,7 +229,8 @@ func (h *Host) ServeStdio(ctx context.Context) error {
 // Before it returns, ServeIO closes r and w if they are an [io.Closer]. If r cannot be closed, one goroutine remains in
 // its Read until that returns.
 func (h *Host) ServeIO(ctx context.Context, r io.Reader, w io.Writer) error {
-	return h.servePipe(ctx, newLineWire(r, w, &h.opts), "stdio", h.opts.ListWait)
+	lines := wire.NewLines(r, int(h.opts.MaxMessage)).Within(h.opts.Memory)
+	return h.servePipe(ctx, &lineWire{lines: lines, r: r, w: w}, "stdio", h.opts.ListWait)
 }
 
 // Serve serves one client on a transport of the SDK: in memory, or IO. It ends as [Host.ServeIO] does. The first

@@ -225,24 +225,14 @@ func (f *front) close() {
 	}
 }
 
-// listChanges returns the notifications that a client may subscribe to. Each has the field of the filter that selects
-// it and the feature that must declare listChanged.
-func listChanges() []struct{ field, feature, method string } {
-	return []struct{ field, feature, method string }{
-		{"toolsListChanged", "tools", protocol.NoteToolsChanged},
-		{"promptsListChanged", "prompts", protocol.NotePromptsChanged},
-		{"resourcesListChanged", "resources", protocol.NoteResourcesChanged},
-	}
-}
-
 // supportedFilter returns the part of a filter that the capabilities support, as members of an object, and the methods
 // of its notifications. Resources are handled by subscriptionSet.
 func supportedFilter(filter, capabilities json.RawMessage) (agreed wire.Object, methods []string) {
-	for _, c := range listChanges() {
-		want, _ := wire.Lookup(filter, c.field)
-		if string(want) == "true" && protocol.Declares(capabilities, c.feature, "listChanged") {
-			agreed = agreed.Raw(c.field, []byte("true"))
-			methods = append(methods, c.method)
+	for _, feature := range []string{"tools", "prompts", "resources"} {
+		want, _ := wire.Lookup(filter, feature+"ListChanged")
+		if string(want) == "true" && protocol.Declares(capabilities, feature, "listChanged") {
+			agreed = agreed.Raw(feature+"ListChanged", want)
+			methods = append(methods, "notifications/"+feature+"/list_changed")
 		}
 	}
 	return agreed, methods

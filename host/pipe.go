@@ -249,17 +249,11 @@ type lineWire struct {
 	unblocks bool
 }
 
-func newLineWire(r io.Reader, w io.Writer, o *Options) *lineWire {
-	return &lineWire{lines: wire.NewLines(r, int(o.MaxMessage)).Within(o.Memory), r: r, w: w}
-}
-
 func (l *lineWire) read() (wire.Envelope, error) {
 	line, err := l.lines.Next()
-	if err != nil {
-		var long *wire.TooLong
-		if errors.As(err, &long) {
-			return wire.Envelope{}, long.Frame()
-		}
+	if long, ok := errors.AsType[*wire.TooLong](err); ok {
+		return wire.Envelope{}, long.Frame()
+	} else if err != nil {
 		return wire.Envelope{}, err
 	}
 	env, bad := readMessage(line)

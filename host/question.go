@@ -98,7 +98,9 @@ func (s *frontSession) ask(ctx context.Context, request *frontRequest, m interop
 			ending = nil
 		case end := <-q.ended:
 			if end.withdraw && send != nil && !s.notes.remove(id) {
-				_ = send(nil, protocol.NoteCancelled, cancelParams(id, end.err))
+				reason := protocol.Printable(end.err.Error(), maxReason)
+				params := wire.Object{}.Raw("requestId", id).Text("reason", reason)
+				_ = send(nil, protocol.NoteCancelled, params.JSON())
 			}
 			return end.result, end.err
 		case <-ctx.Done():
@@ -215,11 +217,6 @@ func (s *frontSession) queue(id json.RawMessage, method string, params ...[]byte
 	return nil
 }
 
-// cancelParams returns the params of notifications/cancelled for a question.
-func cancelParams(id json.RawMessage, reason error) []byte {
-	return wire.Object{}.Raw("requestId", id).Text("reason", protocol.Printable(reason.Error(), maxReason)).JSON()
-}
-
 // resolve ends a question. It returns false if the id belongs to no open question.
 func (s *frontSession) resolve(id json.RawMessage, end questionEnd) bool {
 	key := callKey(id)
@@ -292,11 +289,8 @@ func (r *frontRequest) endQuestions() {
 	}
 	s.mu.Lock()
 	r.questionsClosed = true
-	open := len(s.questions) > 0
 	s.mu.Unlock()
-	if open {
-		end := questionEnd{err: errQuestionOver, withdraw: true}
-		s.endQuestions(end, func(q *openQuestion) bool { return q.request == r })
-	}
+	end := questionEnd{err: errQuestionOver, withdraw: true}
+	s.endQuestions(end, func(q *openQuestion) bool { return q.request == r })
 	r.questions.Wait()
 }

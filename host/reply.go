@@ -287,7 +287,7 @@ func answerFrame(id json.RawMessage, a frontAnswer) [][]byte {
 	}
 	head := append(append(make([]byte, 0, len(id)+40), `{"jsonrpc":"2.0","id":`...), id...)
 	if a.err != nil {
-		head = append(append(head, `,"error":`...), errorJSON(a.err)...)
+		head = append(append(head, `,"error":`...), a.err.Object()...)
 		return [][]byte{append(head, '}')}
 	}
 	frame := make([][]byte, 0, len(a.result)+2)
