@@ -29,8 +29,8 @@ type writtenFile struct {
 	began    time.Time // the time of the first record; zero if the file is empty
 	checked  time.Time // when the file was compared with its path
 	rotateAt int64
-	end      chainEnd // of the file
-	cut      bool     // the file may have more bytes than size
+	end      Head // of the file
+	cut      bool // the file may have more bytes than size
 	// doomed holds the earlier files that are removed as soon as a Pruned record with prunedTo is written.
 	doomed   []string
 	prunedTo uint64
@@ -44,8 +44,7 @@ const lockWait = time.Second
 type holder struct {
 	PID   int       `json:"pid"`
 	Since time.Time `json:"since"`
-	Seq   uint64    `json:"seq"`
-	Hash  string    `json:"hash"`
+	Head
 }
 
 // holderAt is the offset of the holder in the lock file. On Windows no other process can read the locked first byte.
@@ -64,7 +63,7 @@ func openFile(path string, l *Log) (*writtenFile, error) {
 	f.lock = lock
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
-	known, _ := readHolder(path)
+	known := readHolder(path)
 	if err := filelock.Wait(ctx, lock); err != nil {
 		lock.Close()
 		if errors.Is(err, context.DeadlineExceeded) {
@@ -73,7 +72,7 @@ func openFile(path string, l *Log) (*writtenFile, error) {
 		}
 		return nil, err
 	}
-	known, _ = readHolder(path) // of the process that has just ended
+	known = readHolder(path) // of the process that has just ended
 	if err := f.begin(known); err != nil {
 		return nil, errors.Join(err, f.close())
 	}
@@ -82,22 +81,23 @@ func openFile(path string, l *Log) (*writtenFile, error) {
 
 func lockPath(path string) string { return path + ".lock" }
 
-func readHolder(path string) (h holder, ok bool) {
+// readHolder returns the content of the lock file, or the zero holder if it cannot be read.
+func readHolder(path string) (h holder) {
 	lock, err := os.Open(lockPath(path))
 	if err != nil {
-		return holder{}, false
+		return holder{}
 	}
 	defer lock.Close()
 	text, err := io.ReadAll(io.NewSectionReader(lock, holderAt, 1<<10))
-	if err != nil || json.Unmarshal(text, &h) != nil || h.Seq > chain.MaxSeq || h.Seq > 0 && !chain.IsHash(h.Hash) {
-		return holder{}, false
+	if err != nil || json.Unmarshal(text, &h) != nil || h.Seq > chain.MaxSeq || (h.Seq > 0) != chain.IsHash(h.Hash) {
+		return holder{}
 	}
-	return h, true
+	return h
 }
 
 // noteHolder writes the holder. The log can be continued without it, so an error does not matter.
 func (f *writtenFile) noteHolder() {
-	text, err := json.Marshal(holder{os.Getpid(), time.Now().Truncate(time.Second), f.end.seq, f.end.hash})
+	text, err := json.Marshal(holder{os.Getpid(), time.Now().Truncate(time.Second), f.end})
 	if err != nil {
 		return
 	}
@@ -122,17 +122,17 @@ func (f *writtenFile) begin(known holder) error {
 	if err != nil {
 		return err
 	}
-	if e.seq == 0 && len(earlier) > 0 {
+	if e.Seq == 0 && len(earlier) > 0 {
 		if e, err = endOf(earlier[len(earlier)-1]); err != nil {
 			return err
 		}
 	}
-	if known.Seq > e.seq {
+	if known.Seq > e.Seq {
 		f.log.logger.Warn("the end of the audit log was removed: its records are missing",
-			"path", f.path, "last", known.Seq, "found", e.seq)
-		e = chainEnd{known.Seq, known.Hash}
+			"path", f.path, "last", known.Seq, "found", e.Seq)
+		e = known.Head
 	}
-	if e.seq >= chain.MaxSeq {
+	if e.Seq >= chain.MaxSeq {
 		return fmt.Errorf("%s: its numbers are used up: verify it, and name another file", f.path)
 	}
 	f.end = e
@@ -213,37 +213,36 @@ func firstRecord(r io.ReaderAt) (Record, bool) {
 func newLineReader() *lineReader { return &lineReader{texts: chain.Texts{}} }
 
 // endOf returns the end of the chain in a file. It reads only the last line, unless that is damaged.
-func endOf(path string) (chainEnd, error) {
+func endOf(path string) (e Head, err error) {
 	in, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return chainEnd{}, nil
+		return e, nil
 	} else if err != nil {
-		return chainEnd{}, err
+		return e, err
 	}
 	defer in.Close()
 	info, err := in.Stat()
 	if err != nil {
-		return chainEnd{}, err
+		return e, err
 	}
-	var e chainEnd
 	lines := newLineReader()
 	err = readBackward(in, info.Size(), func(line []byte) bool {
 		if last, err := lines.read(line); err == nil {
-			e = chainEnd{last.Seq, last.Hash}
+			e = Head{Seq: last.Seq, Hash: last.Hash}
 		}
 		return false
 	})
-	if err != nil || e.seq > 0 {
+	if err != nil || e.Seq > 0 {
 		return e, err
 	}
 	v := newVerifier()
 	_, err = v.readFile(context.Background(), in, "")
-	return chainEnd{v.scan.High, v.scan.Prev}, err
+	return Head{Seq: v.scan.High, Hash: v.scan.Prev}, err
 }
 
 // write appends the lines of records, the last of which makes the end. If it returns an error, the file has none of
 // them.
-func (f *writtenFile) write(lines []byte, e chainEnd) error {
+func (f *writtenFile) write(lines []byte, e Head) error {
 	if err := f.prepare(int64(len(lines))); err != nil {
 		return err
 	}
@@ -368,7 +367,7 @@ func (f *writtenFile) close() error {
 	if f.out != nil {
 		err = f.out.Close()
 	}
-	if f.end.seq > 0 {
+	if f.end.Seq > 0 {
 		f.noteHolder()
 	}
 	return errors.Join(err, f.lock.Close())

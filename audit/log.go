@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -61,18 +62,12 @@ type Log struct {
 
 	// mu guards the encoding of records.
 	mu      sync.Mutex
-	pending *batch   // records that are not written
-	spare   *batch   // for reuse; nil: none
-	end     chainEnd // after the pending records
+	pending *batch // records that are not written
+	spare   *batch // for reuse; nil: none
+	end     Head   // after the pending records
 	notes   []Record
 	lost    lost
 	closed  bool
-}
-
-// chainEnd is the end of a chain.
-type chainEnd struct {
-	seq  uint64
-	hash string
 }
 
 // lost counts the records that could not be written, and that no Gap record counts yet.
@@ -86,9 +81,9 @@ type lost struct {
 // gets it writes the batch.
 type batch struct {
 	lines   []byte
-	end     chainEnd // after its last record
-	records uint64   // records of callers
-	callers int      // callers that have not looked at written
+	end     Head   // after its last record
+	records uint64 // records of callers
+	callers int    // callers that have not looked at written
 	// notes and lost are the records about the log itself that the batch begins with.
 	notes   []Record
 	lost    uint64
@@ -99,16 +94,12 @@ type batch struct {
 // Open opens the log at path, or creates it for the owner only. A last line without an end is cut off, and a Torn
 // record is written. If another process writes the file, the error names it.
 func Open(path string, o *Options) (*Log, error) {
-	l := &Log{pending: &batch{}, logger: slog.New(slog.DiscardHandler)}
+	l := &Log{pending: &batch{}}
 	if o != nil {
 		l.options = *o
 	}
-	if l.options.Logger != nil {
-		l.logger = l.options.Logger
-	}
-	if l.options.MaxSize == 0 {
-		l.options.MaxSize = DefaultMaxSize
-	}
+	l.logger = cmp.Or(l.options.Logger, slog.New(slog.DiscardHandler))
+	l.options.MaxSize = cmp.Or(l.options.MaxSize, DefaultMaxSize)
 	f, err := openFile(path, l)
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
@@ -204,9 +195,9 @@ func (l *Log) encode(b *batch, r *Record) {
 		r.ID = newID(now)
 	}
 	r.normalize(now)
-	r.Seq, r.Previous = l.end.seq+1, l.end.hash
+	r.Seq, r.Previous = l.end.Seq+1, l.end.Hash
 	b.lines = r.appendLine(b.lines)
-	l.end = chainEnd{r.Seq, r.Hash}
+	l.end = Head{Seq: r.Seq, Hash: r.Hash}
 	b.end = l.end
 }
 

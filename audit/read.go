@@ -56,30 +56,19 @@ func (f *Filter) Matches(r *Record) bool {
 // of damaged lines that it left out: Verify reports them. It checks each record, but not the chain. If each returns an
 // error, Read returns this error.
 func Read(ctx context.Context, path string, f *Filter, each func(*Record) error) (damaged int, err error) {
-	files, err := openFiles(path)
-	if err != nil {
-		return 0, fmt.Errorf("audit: %w", err)
-	}
-	defer files.close()
-	r := newReading(ctx, f, each)
-	err = r.read(files)
-	return r.damaged, err
+	return newReading(ctx, f, each).readLog(path, (*reading).read)
 }
 
 // ReadBack is like [Read], but the newest record comes first, and Filter.Last is ignored. With Filter.Before, it skips
 // the later records without reading them. So a reader can go on where it stopped.
 func ReadBack(ctx context.Context, path string, f *Filter, each func(*Record) error) (damaged int, err error) {
-	files, err := openFiles(path)
-	if err != nil {
-		return 0, fmt.Errorf("audit: %w", err)
-	}
-	defer files.close()
-	r := newReading(ctx, f, each)
-	err = r.backward(files, func(record *Record) bool {
-		r.err = each(record)
-		return r.err == nil
+	return newReading(ctx, f, each).readLog(path, func(r *reading, files logFiles) error {
+		err := r.backward(files, func(record *Record) bool {
+			r.err = each(record)
+			return r.err == nil
+		})
+		return errors.Join(r.err, err)
 	})
-	return r.damaged, errors.Join(r.err, err)
 }
 
 // reading is one reading of records.
@@ -97,6 +86,17 @@ func newReading(ctx context.Context, f *Filter, each func(*Record) error) *readi
 		f = &Filter{}
 	}
 	return &reading{Context: ctx, filter: f, each: each, lines: newLineReader()}
+}
+
+// readLog opens the files of a log for read, and returns the number of damaged lines.
+func (r *reading) readLog(path string, read func(*reading, logFiles) error) (damaged int, err error) {
+	files, err := openFiles(path)
+	if err != nil {
+		return 0, fmt.Errorf("audit: %w", err)
+	}
+	defer files.close()
+	err = read(r, files)
+	return r.damaged, err
 }
 
 func (r *reading) read(files logFiles) error {
@@ -156,8 +156,8 @@ func (r *reading) last(files logFiles) error {
 	if err != nil {
 		return err
 	}
-	for i := range found {
-		if err := r.each(&found[len(found)-1-i]); err != nil {
+	for i := range slices.Backward(found) {
+		if err := r.each(&found[i]); err != nil {
 			return err
 		}
 	}

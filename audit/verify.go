@@ -42,7 +42,7 @@ func (r *Report) Intact() bool { return chain.Intact(r.Damage) }
 //
 // Earlier files may be missing if a Pruned record states it. A process may write the log meanwhile.
 func Verify(ctx context.Context, path string, heads ...Head) (*Report, error) {
-	v := newVerifier(append(heads, notedHead(path))...)
+	v := newVerifier(append(heads, readHolder(path).Head)...)
 	files, err := openFiles(path)
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
@@ -68,15 +68,6 @@ func Verify(ctx context.Context, path string, heads ...Head) (*Report, error) {
 	v.report.Damage = v.check.Finish(&v.scan)
 	v.report.Head = v.check.Head
 	return &v.report, nil
-}
-
-// notedHead returns the head in the lock file. It is zero if there is none.
-func notedHead(path string) Head {
-	known, ok := readHolder(path)
-	if !ok || known.Seq == 0 {
-		return Head{}
-	}
-	return Head{Seq: known.Seq, Hash: known.Hash}
 }
 
 // isWritten reports whether a process writes the log now.
