@@ -59,7 +59,7 @@ var roomBudget = map[string]int{
 	"ledger":    4920,
 	"mcpconfig": 10935,
 	"oauth":     4395,
-	"operation": 2540,
+	"operation": 2630,
 	"policy":    3760,
 	"replica":   1130,
 	"schema":    9180,

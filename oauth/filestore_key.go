@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,10 +105,12 @@ type keychain struct {
 	wait  time.Duration
 
 	mu      sync.Mutex
-	pending chan keychainAnswer // the request that is not answered yet; nil: none
+	pending *keychainRequest // the request of which the answer was not taken; nil: none
 }
 
-type keychainAnswer struct {
+// keychainRequest is a request to the keychain. text and err are set before done is closed.
+type keychainRequest struct {
+	done chan struct{}
 	text string
 	err  error
 }
@@ -178,32 +181,23 @@ func (k *keychain) getOrCreate(ctx context.Context) (string, error) {
 func (k *keychain) withTimeout(ctx context.Context, request func() (string, error)) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	wait := k.wait
-	if k.pending != nil {
-		wait = 0
-	} else {
-		answer := make(chan keychainAnswer, 1)
-		k.pending = answer
+	r, wait := k.pending, time.Duration(0)
+	if r == nil {
+		r, wait = &keychainRequest{done: make(chan struct{})}, k.wait
+		k.pending = r
 		go func() {
-			text, err := request()
-			answer <- keychainAnswer{text, err}
+			defer close(r.done)
+			r.text, r.err = request()
 		}()
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	_ = awaitClosed(waiting, r.done)
 	select {
-	case a := <-k.pending: // the answer goes first, even if the time is over
+	case <-r.done: // even if the time is over
 		k.pending = nil
-		return a.text, a.err
+		return r.text, r.err
 	default:
-	}
-	select {
-	case a := <-k.pending:
-		k.pending = nil
-		return a.text, a.err
-	case <-ctx.Done():
-		return "", ctx.Err()
-	case <-timer.C:
-		return "", fmt.Errorf("no answer within %v", k.wait)
+		return "", cmp.Or(ctx.Err(), fmt.Errorf("no answer within %v", k.wait))
 	}
 }

@@ -33,11 +33,11 @@ type Redirection interface {
 type pendingAnswer struct {
 	answers chan url.Values // has room for one answer
 	done    chan struct{}   // closed when err is set
+	ended   sync.Once       // sets err
 	err     error           // why the sign-in failed
 
-	mu       sync.Mutex
-	state    string // of the expected sign-in; "": there is none, or it was answered
-	finished bool
+	mu    sync.Mutex
+	state string // of the expected sign-in; "": there is none, or it was answered
 }
 
 func newPendingAnswer() *pendingAnswer {
@@ -90,10 +90,8 @@ func (a *pendingAnswer) wait(ctx context.Context, shown <-chan error) (url.Value
 
 // finish sets the outcome for the page. Only the first call counts.
 func (a *pendingAnswer) finish(err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.finished {
-		a.finished, a.err = true, err
+	a.ended.Do(func() {
+		a.err = err
 		close(a.done)
-	}
+	})
 }

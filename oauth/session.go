@@ -46,16 +46,8 @@ type flight struct {
 	waiters int
 	grant   *grant
 	err     error
-	slow    chan struct{} // closed if the grant is not stored within saveTime
-}
-
-func (f *flight) isSlow() bool {
-	select {
-	case <-f.slow:
-		return true
-	default:
-		return false
-	}
+	slow    chan struct{} // closed by setSlow if the grant is not stored within saveTime
+	setSlow func()        // may be called several times
 }
 
 // need is the requirement of a request that its token does not meet.
@@ -165,8 +157,8 @@ func (s *session) save(ctx context.Context, g *grant) error {
 	slow := time.AfterFunc(saveTime, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if f := s.flight; f != nil && !f.isSlow() {
-			close(f.slow)
+		if s.flight != nil {
+			s.flight.setSlow()
 		}
 	})
 	defer slow.Stop()
@@ -211,6 +203,7 @@ func (s *session) join(ctx context.Context, n need) (f *flight, started bool) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(s.client.ctx, cancel)
 	f = &flight{need: n, done: make(chan struct{}), slow: make(chan struct{}), cancel: cancel, waiters: 1}
+	f.setSlow = sync.OnceFunc(func() { close(f.slow) })
 	if !s.client.spawn(func() {
 		f.grant, f.err = s.runFlight(ctx, n)
 		stop()

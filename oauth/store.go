@@ -97,16 +97,10 @@ func (c *Client) put(ctx context.Context, k Key, value []byte) error {
 type MemoryStore struct {
 	mu     sync.Mutex
 	values map[Key][]byte
-	locks  map[Key]*heldLock
+	locks  map[Key]chan struct{} // of the held keys; each is closed when its key is free
 }
 
 var _ Store = (*MemoryStore)(nil)
-
-// heldLock has a slot for one holder. users counts the holder and the waiting callers.
-type heldLock struct {
-	slot  chan struct{}
-	users int
-}
 
 // Get returns a copy of the value.
 func (s *MemoryStore) Get(_ context.Context, k Key) ([]byte, error) {
@@ -135,31 +129,33 @@ func (s *MemoryStore) Delete(_ context.Context, k Key) error {
 
 // Lock excludes the goroutines of this process.
 func (s *MemoryStore) Lock(ctx context.Context, k Key) (func(), error) {
-	s.mu.Lock()
-	if s.locks == nil {
-		s.locks = map[Key]*heldLock{}
-	}
-	l := s.locks[k]
-	if l == nil {
-		l = &heldLock{slot: make(chan struct{}, 1)}
-		s.locks[k] = l
-	}
-	l.users++
-	s.mu.Unlock()
-	select {
-	case l.slot <- struct{}{}:
-		return sync.OnceFunc(func() { <-l.slot; s.leave(k, l) }), nil
-	case <-ctx.Done():
-		s.leave(k, l)
-		return nil, ctx.Err()
+	for {
+		held, unlock := s.tryLock(k)
+		if unlock != nil {
+			return unlock, nil
+		}
+		if err := awaitClosed(ctx, held); err != nil {
+			return nil, err
+		}
 	}
 }
 
-func (s *MemoryStore) leave(k Key, l *heldLock) {
+// tryLock returns the function that frees the key, or the channel that is closed when its holder frees it.
+func (s *MemoryStore) tryLock(k Key) (held <-chan struct{}, unlock func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l.users--
-	if l.users == 0 {
-		delete(s.locks, k)
+	if held, ok := s.locks[k]; ok {
+		return held, nil
 	}
+	if s.locks == nil {
+		s.locks = map[Key]chan struct{}{}
+	}
+	free := make(chan struct{})
+	s.locks[k] = free
+	return nil, sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.locks, k)
+		close(free)
+	})
 }
