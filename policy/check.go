@@ -34,14 +34,17 @@ func (f Finding) String() string { return fmt.Sprintf("%s:%d: %s", f.File, f.Lin
 //   - a forbid that uses an argument without a test of its presence
 //
 // It does not find all rules that can never apply.
+//
+// The caller must not change the findings, which are found once.
 func (s *Set) Check() []Finding {
-	var findings []Finding
-	for _, r := range s.rules {
-		for _, text := range s.checkRule(r) {
-			findings = append(findings, Finding{r.Rule, text})
+	s.checked.Do(func() {
+		for _, r := range s.rules {
+			for _, text := range s.checkRule(r) {
+				s.findings = append(s.findings, Finding{r.Rule, text})
+			}
 		}
-	}
-	return findings
+	})
+	return s.findings
 }
 
 func (s *Set) checkRule(r *rule) (texts []string) {

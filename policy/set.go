@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/cedar-policy/cedar-go"
@@ -35,6 +36,9 @@ type Set struct {
 
 	satisfiable memory[bool] // results of canAllow, by the reduced conditions
 	decided     memory[Verdict]
+
+	checked  sync.Once
+	findings []Finding // set by checked
 }
 
 // rules are the rules of one action.

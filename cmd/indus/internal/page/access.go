@@ -4,10 +4,12 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -244,34 +246,26 @@ func (s *Site) begin(w http.ResponseWriter, r *http.Request, one *session) {
 // makeRoom ends the session of a visitor that was not used for the longest time, if there are too many for another. The
 // sessions of other visitors stay. Call it with mu held.
 func (a *access) makeRoom(fresh *session) {
-	var oldest [sha256.Size]byte
-	var at time.Time
-	count := 0
+	var own [][sha256.Size]byte
 	for key, one := range a.sessions {
-		if one.owner != fresh.owner {
-			continue
-		}
-		count++
-		if at.IsZero() || one.expires.Before(at) {
-			oldest, at = key, one.expires
+		if one.owner == fresh.owner {
+			own = append(own, key)
 		}
 	}
-	if count >= maxSessions {
-		delete(a.sessions, oldest)
+	if len(own) >= maxSessions {
+		delete(a.sessions, slices.MinFunc(own, func(x, y [sha256.Size]byte) int {
+			return a.sessions[x].expires.Compare(a.sessions[y].expires)
+		}))
 	}
 }
 
-// endSession ends the session that a link has begun, and reports whether there is one.
-func (a *access) endSession(link string) (ended bool) {
+// end ends the sessions that match, and reports whether there are any.
+func (a *access) end(match func(*session) bool) (ended bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for key, one := range a.sessions {
-		if link != "" && one.link == link {
-			delete(a.sessions, key)
-			ended = true
-		}
-	}
-	return ended
+	before := len(a.sessions)
+	maps.DeleteFunc(a.sessions, func(_ [sha256.Size]byte, one *session) bool { return match(one) })
+	return len(a.sessions) < before
 }
 
 // cookie returns the cookie of a session. Without a value it removes the cookie.
@@ -338,7 +332,7 @@ func (s *Site) useLink(w http.ResponseWriter, r *http.Request, link string) erro
 	case a.links.use(link):
 		s.begin(w, r, &session{link: link})
 		return nil
-	case a.endSession(link):
+	case link != "" && a.end(func(one *session) bool { return one.link == link }):
 		s.Streams.Reportf("the page: a link was used twice: its session has ended, because a stranger may have begun it")
 		return errLinkTwice
 	}
@@ -379,13 +373,7 @@ func (s *Site) signOut(w http.ResponseWriter, v *visit) {
 		notFound(w)
 		return
 	}
-	s.access.mu.Lock()
-	for key, one := range s.access.sessions {
-		if one == v.visitor.session {
-			delete(s.access.sessions, key)
-		}
-	}
-	s.access.mu.Unlock()
+	s.access.end(func(one *session) bool { return one == v.visitor.session })
 	http.SetCookie(w, s.cookie(v.Request, ""))
 	writeHTML(w, v.Request, http.StatusOK, noAccess("you are signed out", s.Guard() != nil))
 }

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,14 +48,8 @@ type approvalRow struct {
 	Change *changedRow `json:"change,omitempty"`
 }
 
-var errNoApprovals = errors.New("this gateway has no place for approvals")
-
 func readApprovals(v *visit) (*content, error) {
-	book := v.site.Control.Approvals
-	if book == nil {
-		return nil, errNoApprovals
-	}
-	items, err := book.List(v.Context(), &approval.Filter{All: true})
+	items, err := v.site.Control.Approvals.List(v.Context(), &approval.Filter{All: true})
 	if err != nil {
 		return nil, err
 	}
@@ -113,16 +106,11 @@ func (v *visit) changesOf(waiting []approval.Item) (map[toolName]*changedRow, er
 
 // latestOf returns the time of the last event of an approval.
 func latestOf(i *approval.Item) time.Time {
-	latest := i.Asked
-	for _, at := range []time.Time{i.Decided, i.Used} {
-		if at.After(latest) {
-			latest = at
-		}
+	times := []time.Time{i.Asked, i.Decided, i.Used}
+	if i.State == approval.Expired {
+		times = append(times, i.Expires)
 	}
-	if i.State == approval.Expired && i.Expires.After(latest) {
-		latest = i.Expires
-	}
-	return latest
+	return slices.MaxFunc(times, time.Time.Compare)
 }
 
 // approvalRow returns an approval with the rights of the visitor.
@@ -158,9 +146,6 @@ func (v *visit) checkDecision(i *approval.Item, d approval.Decision) error {
 
 func decideApproval(v *visit, allow bool) (string, error) {
 	book := v.site.Control.Approvals
-	if book == nil {
-		return "", errNoApprovals
-	}
 	id := v.PostForm.Get("id")
 	item, err := book.Item(v.Context(), id)
 	if err != nil {

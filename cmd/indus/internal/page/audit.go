@@ -185,13 +185,9 @@ func outcomeClass(o audit.Outcome) string {
 	return "bad"
 }
 
-// outcomeWords returns the choices of outcomes.
-func outcomeWords() []string {
-	words := []string{""}
-	for _, o := range describe.Outcomes {
-		words = append(words, string(o))
-	}
-	return words
+// outcomeChoices returns the choices of outcomes. The choice of every outcome has the text all.
+func outcomeChoices(all string) []choice {
+	return choicesOf(append([]string{""}, wordsOf(describe.Outcomes)...), all)
 }
 
 // recordText returns a record for a person.

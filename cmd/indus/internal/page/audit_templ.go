@@ -212,7 +212,7 @@ func auditSearch(f *auditForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = choiceField("outcome", "Outcome", f.Outcome, choicesOf(outcomeWords(), "any"), false).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = choiceField("outcome", "Outcome", f.Outcome, outcomeChoices("any"), false).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -1,8 +1,8 @@
 package page
 
 import (
+	"cmp"
 	"errors"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -78,16 +78,12 @@ func (l *callList) selects(row *callRow) bool {
 }
 
 func callRowOf(r *audit.Record) callRow {
-	row := callRow{
+	return callRow{
 		At: r.At, Caller: show.Clean(describe.Caller(r.Principal)), Client: show.Clean(r.Client + " " + r.ClientVersion),
-		View: r.View, Server: r.Server, Name: show.Clean(r.Tool), Method: show.Clean(r.Method), Era: r.Era,
+		View: r.View, Server: r.Server, Name: show.Clean(cmp.Or(r.Tool, r.Target)), Method: show.Clean(r.Method), Era: r.Era,
 		Outcome: r.Outcome, Reason: show.Clean(r.Reason), Approval: r.Approval, DurationMS: milliseconds(r.Duration),
 		BytesIn: r.BytesIn, BytesOut: r.BytesOut, Tokens: activity.Tokens(r),
 	}
-	if row.Name == "" {
-		row.Name = show.Clean(r.Target)
-	}
-	return row
 }
 
 // callColumns returns the columns of a table of requests, which are in flight or ended.
@@ -105,9 +101,4 @@ func cancelCall(v *visit) (string, error) {
 		return "", errors.New("this request is not in flight any more")
 	}
 	return "the request is cancelled", nil
-}
-
-// query returns the encoded query of a filter, for the form's field "return".
-func (l *callList) query() string {
-	return url.Values{"q": {l.Filter}, "outcome": {l.Outcome}}.Encode()
 }

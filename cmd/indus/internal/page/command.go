@@ -103,7 +103,7 @@ func (f *commandFlags) run(ctx context.Context, args []string, s show.Streams) e
 
 // find returns the page that the flags select.
 func (f *commandFlags) find(ctx context.Context) (*servedPage, error) {
-	all, err := findRunning(func(r servedPage) bool { return r.answers(ctx) })
+	all, err := findRunning(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func Running(ctx context.Context) (urls []string, err error) {
 	if pagesDir() == "" {
 		return nil, nil
 	}
-	all, err := findRunning(func(r servedPage) bool { return r.answers(ctx) })
+	all, err := findRunning(ctx)
 	for _, r := range all {
 		urls = append(urls, r.Address+"/mcp")
 	}

@@ -45,12 +45,12 @@ type connectPage struct {
 
 // createdKey is a key that was just created. It is shown in no other answer.
 type createdKey struct {
-	Token     string     `json:"token"`
-	ID        string     `json:"id"`
-	Principal string     `json:"principal"`
-	Groups    []string   `json:"groups,omitempty"`
-	Views     []string   `json:"views,omitempty"`
-	Expires   *time.Time `json:"expires,omitempty"`
+	Token     string    `json:"token"`
+	ID        string    `json:"id"`
+	Principal string    `json:"principal"`
+	Groups    []string  `json:"groups,omitempty"`
+	Views     []string  `json:"views,omitempty"`
+	Expires   time.Time `json:"expires,omitzero"`
 }
 
 // readConnect returns the ways to connect a client, or all clients, to a view. token is put into them. If it is "", and
@@ -107,7 +107,7 @@ func viewNames(c *mcpconfig.Config) []string {
 
 // acceptedKeys returns the keys that clients authenticate by, or nil.
 func (s *Site) acceptedKeys() *identity.Keys {
-	if s.Keys == nil || s.Guard() == nil {
+	if s.Guard() == nil {
 		return nil
 	}
 	return s.Keys()
@@ -168,9 +168,7 @@ func createKey(v *visit) (string, error) {
 	}
 	p.Key = &createdKey{
 		Token: token, ID: key.ID, Principal: string(key.Principal()), Groups: key.Groups, Views: key.Views,
-	}
-	if !key.Expires.IsZero() {
-		p.Key.Expires = &key.Expires
+		Expires: key.Expires,
 	}
 	v.answer = &content{p, connectShown(v, p)}
 	return "created the key " + key.ID + ": it is shown only now", nil
@@ -221,10 +219,10 @@ func (k *createdKey) about() string {
 	if len(k.Views) > 0 {
 		text += ", is valid for " + strings.Join(k.Views, ", ")
 	}
-	if k.Expires == nil {
+	if k.Expires.IsZero() {
 		return text + ", and does not expire"
 	}
-	return text + ", and expires at " + show.Time(*k.Expires)
+	return text + ", and expires at " + show.Time(k.Expires)
 }
 
 // viewChoices returns the views as choices. The choice of everything has the text all.

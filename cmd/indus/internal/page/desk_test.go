@@ -174,6 +174,10 @@ func newDesk(t *testing.T, o deskOptions) *desk {
 	}
 	po.PolicyProblem = func() error { return d.policyProblem }
 	po.WatchPolicy = d.onPolicy.Watch
+	if d.control.Policy == nil {
+		d.control.Policy = func() (*policy.Set, bool) { return nil, false }
+	}
+	po.RunsAt = func(string) string { return "" }
 	po.Keys = func() *identity.Keys { return d.keys }
 	if o.sealed {
 		po.Ledger = func(context.Context) ledger.Log { return nil }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -9,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -105,11 +107,7 @@ func (l *links) use(link string) bool {
 	expires := time.Unix(int64(binary.BigEndian.Uint64(text)), 0)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for old, until := range l.used {
-		if now.After(until) {
-			delete(l.used, old)
-		}
-	}
+	maps.DeleteFunc(l.used, func(_ string, until time.Time) bool { return now.After(until) })
 	if _, isUsed := l.used[string(text)]; isUsed || now.After(expires) {
 		return false
 	}
@@ -126,7 +124,7 @@ func (s *Site) Link() string { return linkTo(s.Address, newLink(s.access.links.s
 func linkTo(address, link string) string { return address + "/enter?link=" + link }
 
 // findRunning returns the pages that are served, the latest first. It removes the files of processes that have ended.
-func findRunning(isAlive func(servedPage) bool) (all []servedPage, err error) {
+func findRunning(ctx context.Context) (all []servedPage, err error) {
 	dir := pagesDir()
 	if dir == "" {
 		return nil, errors.New("there is no place where pages are found: set $HOME or $XDG_STATE_HOME")
@@ -150,7 +148,7 @@ func findRunning(isAlive func(servedPage) bool) (all []servedPage, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		if !isAlive(r) {
+		if !r.answers(ctx) {
 			_ = os.Remove(path)
 			continue
 		}

@@ -1,12 +1,16 @@
 package page
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
 )
 
@@ -65,40 +69,31 @@ func (p *pending) add(topic string) {
 	p.mu.Lock()
 	p.topics[topic] = true
 	p.mu.Unlock()
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
+	watch.Signal(p.wake)
 }
 
-func (p *pending) take() (topics []string) {
+func (p *pending) take() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for topic := range p.topics {
-		topics = append(topics, topic)
-	}
-	clear(p.topics)
-	return topics
+	defer clear(p.topics)
+	return slices.Collect(maps.Keys(p.topics))
 }
 
 // watch adds topics of the gateway to p until stop is called.
 func (s *Site) watch(p *pending) (stop func()) {
-	var stops []func()
-	stops = append(stops, s.Gateway.Attached().Fleet.Events(func(e interop.Event) {
-		p.add(topicServers)
-		if e.Kind == interop.ServerListed || e.Kind == interop.ServerReady || e.Kind == interop.ServerWithdrawn {
-			p.add(topicTools)
-		}
-	}))
-	// Held tools that are accepted change without an event of the fleet.
-	stops = append(stops, s.Gateway.Attached().Watch(func() { p.add(topicTools) }))
-	if book := s.Control.Approvals; book != nil {
-		stops = append(stops, book.Watch(func() { p.add(topicApprovals) }))
+	stops := []func(){
+		s.Gateway.Attached().Fleet.Events(func(e interop.Event) {
+			p.add(topicServers)
+			if e.Kind == interop.ServerListed || e.Kind == interop.ServerReady || e.Kind == interop.ServerWithdrawn {
+				p.add(topicTools)
+			}
+		}),
+		// Held tools that are accepted change without an event of the fleet.
+		s.Gateway.Attached().Watch(func() { p.add(topicTools) }),
+		s.Control.Approvals.Watch(func() { p.add(topicApprovals) }),
+		s.Control.Activity.Watch(func() { p.add(topicCalls) }),
+		s.WatchPolicy(func() { p.add(topicPolicy) }),
 	}
-	if a := s.Control.Activity; a != nil {
-		stops = append(stops, a.Watch(func() { p.add(topicCalls) }))
-	}
-	stops = append(stops, s.WatchPolicy(func() { p.add(topicPolicy) }))
 	if log := s.Control.Audit; log != nil {
 		stops = append(stops, log.Watch(func() { p.add(topicAudit) }))
 	}
@@ -117,6 +112,9 @@ func (s *Site) serveEvents(w http.ResponseWriter, v *visit) {
 		return
 	}
 	defer s.changes.remove(principal)
+	ctx, cancel := context.WithCancel(v.Context())
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
 	p := &pending{topics: map[string]bool{}, wake: make(chan struct{}, 1)}
 	defer s.watch(p)()
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -134,9 +132,7 @@ func (s *Site) serveEvents(w http.ResponseWriter, v *visit) {
 	defer alive.Stop()
 	for {
 		select {
-		case <-v.Context().Done():
-			return
-		case <-s.ctx.Done():
+		case <-ctx.Done():
 			return
 		case <-alive.C:
 			if _, err := s.access.identify(s, v.Request); err != nil || !write(": alive\n\n") {
@@ -146,13 +142,7 @@ func (s *Site) serveEvents(w http.ResponseWriter, v *visit) {
 			if !write("data: " + strings.Join(p.take(), " ") + "\n\n") {
 				return
 			}
-			select { // others that change meanwhile come with the next event
-			case <-time.After(eventTick):
-			case <-v.Context().Done():
-				return
-			case <-s.ctx.Done():
-				return
-			}
+			watch.Sleep(ctx, eventTick) // others that change meanwhile come with the next event
 		}
 	}
 }

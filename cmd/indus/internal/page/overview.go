@@ -66,13 +66,11 @@ func readOverview(v *visit) (*content, error) {
 			o.Changes.Held++
 		}
 	}
-	if book := s.Control.Approvals; book != nil {
-		waiting, err := book.List(v.Context(), &approval.Filter{})
-		if err != nil {
-			return nil, err
-		}
-		o.Approvals.Waiting = len(waiting)
+	waiting, err := s.Control.Approvals.List(v.Context(), &approval.Filter{})
+	if err != nil {
+		return nil, err
 	}
+	o.Approvals.Waiting = len(waiting)
 	set, mode := s.currentPolicy()
 	o.Policy.Mode = mode
 	if set != nil {

@@ -60,12 +60,12 @@ import (
 // Options has the parts of the running gateway that the page shows. All fields without a remark are required.
 type Options struct {
 	Gateway *gateway.Gateway
-	Control *gateway.Control // with an Activity
+	Control *gateway.Control // with an Activity, Approvals and a Policy
 	// Config returns the configuration that is served now.
 	Config func() *mcpconfig.Config
 	// Guard returns the guard that authenticates clients now, or nil if clients do not authenticate.
 	Guard func() *identity.Guard
-	// Keys returns the API keys that clients authenticate by now, or nil. It may be nil.
+	// Keys returns the API keys that clients authenticate by now, or nil.
 	Keys func() *identity.Keys
 	// Ledger waits until the ledger is read, and returns it. It returns nil if none is kept.
 	Ledger func(context.Context) ledger.Log
@@ -74,7 +74,7 @@ type Options struct {
 	// WatchPolicy calls changed when the policy or its problem has changed, until stop has returned.
 	WatchPolicy func(changed func()) (stop func())
 	// RunsAt returns the replica that runs a server, if it runs once in a cluster, or "". Restart starts such a server
-	// again. Both may be nil.
+	// again.
 	RunsAt  func(server string) string
 	Restart func(ctx context.Context, server string) error
 	// AuditPath is the file of the audit. It is "" if requests are not recorded.
@@ -93,8 +93,7 @@ type Site struct {
 	ctx     context.Context // ends with the site
 	close   func()
 
-	policyChecks policyChecks
-	verifying    sync.Mutex // held during a check of the audit
+	verifying sync.Mutex // held during a check of the audit
 }
 
 // New returns the page of a gateway. The caller closes it before the gateway.

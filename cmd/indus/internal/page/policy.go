@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"sync"
 
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/policy"
 )
 
@@ -60,28 +60,8 @@ type explainForm struct {
 	views, items []string
 }
 
-// policyChecks caches the findings about the last policy.
-type policyChecks struct {
-	mu       sync.Mutex
-	set      *policy.Set
-	findings []policy.Finding
-}
-
-// check returns the findings about a policy.
-func (c *policyChecks) check(set *policy.Set) []policy.Finding {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.set != set {
-		c.set, c.findings = set, set.Check()
-	}
-	return c.findings
-}
-
 // currentPolicy returns the policy that decides now, or nil, and its mode.
 func (s *Site) currentPolicy() (*policy.Set, string) {
-	if s.Control.Policy == nil {
-		return nil, modeNone
-	}
 	switch set, report := s.Control.Policy(); {
 	case set == nil:
 		return nil, modeNone
@@ -109,7 +89,7 @@ func (v *visit) policyData() *policyData {
 	}
 	d.Version, d.Files = set.Version(), set.Files()
 	d.Rules, d.pagination = paginate(v, set.Rules(), maxRulesShown)
-	findings := v.site.policyChecks.check(set)
+	findings := set.Check()
 	d.MoreFindings = max(0, len(findings)-maxFindingsShown)
 	d.Findings = append(d.Findings, findings[:len(findings)-d.MoreFindings]...)
 	return d
@@ -194,11 +174,7 @@ func modeText(d *policyData) string {
 	return "The policy decides: a request that no permit covers is denied."
 }
 
-// actionWords returns the actions of the form as texts.
-func actionWords() []string {
-	words := make([]string, len(policyActions))
-	for i, a := range policyActions {
-		words[i] = string(a)
-	}
-	return words
+// wordsOf returns the values of an enumeration.
+func wordsOf[T ~string](all []T) []string {
+	return show.Names(all, func(one T) string { return string(one) })
 }

@@ -330,7 +330,7 @@ func explainFields(f *explainForm) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = choiceField("action", "Action", string(f.Action), choicesOf(actionWords(), ""), false).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = choiceField("action", "Action", string(f.Action), choicesOf(wordsOf(policyActions), ""), false).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

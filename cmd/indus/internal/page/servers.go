@@ -95,7 +95,7 @@ func (s *Site) addStatus(row *serverRow, st *interop.EndpointStatus) {
 	if fleet.Idle(row.ID) {
 		row.Phase = "idle"
 	}
-	row.Replica = s.runsAt(row.ID)
+	row.Replica = s.RunsAt(row.ID)
 	row.TookMS, row.Restarts = milliseconds(st.Took), s.Gateway.Restarts(row.ID)
 	row.InFlight, row.Waiting = fleet.Load(row.ID)
 	if st.Fault != nil {
@@ -123,14 +123,6 @@ func matches(filter string, texts ...string) bool {
 	return slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(strings.ToLower(s), filter) })
 }
 
-// runsAt returns the replica that runs a server once in a cluster, or "".
-func (s *Site) runsAt(server string) string {
-	if s.RunsAt == nil {
-		return ""
-	}
-	return s.RunsAt(server)
-}
-
 func restartServer(v *visit) (string, error) {
 	server, err := v.serverOfForm()
 	if err != nil {
@@ -138,7 +130,7 @@ func restartServer(v *visit) (string, error) {
 	}
 	id := server.ID
 	restart := v.site.Gateway.Attached().Fleet.RestartServer
-	if v.site.runsAt(id) != "" {
+	if v.site.RunsAt(id) != "" {
 		restart = func(id string) error { return v.site.Restart(v.Context(), id) }
 	}
 	if err := restart(id); err != nil {

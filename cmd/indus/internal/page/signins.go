@@ -48,14 +48,14 @@ type signInServer struct {
 
 // signedUser is a stored sign-in of a caller, or of the local user if Principal is "".
 type signedUser struct {
-	Principal string     `json:"principal"`
-	Good      bool       `json:"good"`
-	Issuer    string     `json:"issuer"`
-	Scopes    []string   `json:"scopes,omitempty"`
-	Until     *time.Time `json:"until,omitempty"` // expiry of the present token; absent if unknown
-	Renews    bool       `json:"renews"`          // without a person, after the expiry
-	Text      string     `json:"text"`            // how long it is good
-	MayEnd    bool       `json:"maySignOut"`
+	Principal string    `json:"principal"`
+	Good      bool      `json:"good"`
+	Issuer    string    `json:"issuer"`
+	Scopes    []string  `json:"scopes,omitempty"`
+	Until     time.Time `json:"until,omitzero"` // expiry of the present token; absent if unknown
+	Renews    bool      `json:"renews"`         // without a person, after the expiry
+	Text      string    `json:"text"`           // how long it is good
+	MayEnd    bool      `json:"maySignOut"`
 }
 
 func readSignIns(v *visit) (*content, error) {
@@ -109,14 +109,11 @@ func (v *visit) signInServer(s config.Server) (signInServer, error) {
 }
 
 func (v *visit) signedUser(one signin.SignedIn) signedUser {
-	u := signedUser{
+	return signedUser{
 		Principal: one.Principal, Good: one.SignedIn, Issuer: one.Issuer, Scopes: one.Scopes, Renews: one.Renews,
 		Text: signin.Until(one.Status), MayEnd: v.maySignOut(one.Principal),
+		Until: one.Expiry,
 	}
-	if !one.Expiry.IsZero() {
-		u.Until = &one.Expiry
-	}
-	return u
 }
 
 // maySignOut reports whether the visitor may end a sign-in. The sign-in of the local user is the operator's own.
