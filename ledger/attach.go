@@ -37,6 +37,8 @@ type Options struct {
 	Warm bool
 	// By names the user or program of this run, for readers of the log.
 	By string
+	// Wrote is called after each write of the log, with its error. One goroutine calls it. It may be nil.
+	Wrote func(error)
 	// Poll is the interval at which the log is read for approvals while a tool is held. 0 means 2 s.
 	Poll time.Duration
 }

@@ -99,8 +99,11 @@ func (a *Attachment) adoptShared(ctx context.Context, l *Shared, current bool, w
 	return err
 }
 
-// afterWrite follows each write of the log. Without a shared log it does nothing.
+// afterWrite follows each write of the log.
 func (a *Attachment) afterWrite(batch []Entry, err error) {
+	if a.opts.Wrote != nil {
+		a.opts.Wrote(err)
+	}
 	a.mu.Lock()
 	l, ok := a.opts.Log.(*Shared)
 	if ok {

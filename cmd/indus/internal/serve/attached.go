@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
@@ -29,7 +28,8 @@ type servedLedger struct {
 	isShared     bool   // of a cluster
 	repeat       string // the flags that select this ledger for other commands
 
-	log ledger.Log // nil if no ledger is kept or it is not open yet; that of a cluster is open from the beginning
+	failing bool       // the last write failed
+	log     ledger.Log // nil if no ledger is kept or it is not open yet; that of a cluster is open from the beginning
 }
 
 // findLedger determines the path of the ledger. If the user named a file that is not a ledger, it returns an error. If
@@ -102,7 +102,7 @@ func (l *servedLedger) options(by string, fleet interop.FleetOptions) *ledger.Op
 	return &ledger.Options{
 		Mount:  &interop.MountOptions{FleetOptions: fleet, Wait: -1, Events: reportEvents(l.s)},
 		Open:   func(ctx context.Context) ledger.Log { return l.open(ctx, fleet.Logger) },
-		Policy: l.policy, Warm: true, Poll: acceptTick, By: by,
+		Policy: l.policy, Warm: true, Poll: acceptTick, By: by, Wrote: l.wrote,
 	}
 }
 
@@ -118,7 +118,7 @@ func (l *servedLedger) open(ctx context.Context, logger *slog.Logger) ledger.Log
 		l.reportNoLedger(err)
 	default:
 		l.flags.ReportRemoved(file, l.path, l.s)
-		l.log = &reportingLog{File: file, reports: writeReports{s: l.s}}
+		l.log = file
 	}
 	return l.log
 }
@@ -134,7 +134,7 @@ func (l *servedLedger) openShared(ctx context.Context, c *command.Cluster) error
 			"tools, and accept them: indus mcp accept%s", l.repeat)
 	}
 	l.isShared = true
-	l.log = &sharedLedger{Shared: log, reports: writeReports{s: l.s}}
+	l.log = log
 	return nil
 }
 
@@ -150,57 +150,16 @@ func (l *servedLedger) alarm(a *ledger.Attachment) *alarm {
 	return out
 }
 
-// reportingLog is a ledger in a file that reports failed writes.
-type reportingLog struct {
-	*ledger.File
-	reports writeReports
-}
-
-var _ ledger.Log = (*reportingLog)(nil)
-
-// Append implements [ledger.Log].
-func (l *reportingLog) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.Entry, error) {
-	written, err := l.File.Append(ctx, entries...)
-	l.reports.note(err)
-	return written, err
-}
-
-// sharedLedger is the ledger of a cluster that reports failed writes.
-type sharedLedger struct {
-	*ledger.Shared
-	reports writeReports
-}
-
-var _ ledger.Log = (*sharedLedger)(nil)
-
-// Append implements [ledger.Log].
-func (l *sharedLedger) Append(ctx context.Context, entries ...ledger.Entry) ([]ledger.Entry, error) {
-	written, err := l.Shared.Append(ctx, entries...)
-	l.reports.note(err)
-	return written, err
-}
-
-// writeReports reports once when writes of the ledger fail, and once when they work again.
-type writeReports struct {
-	s show.Streams
-
-	mu     sync.Mutex
-	failed bool
-}
-
-func (r *writeReports) note(err error) {
-	if errors.Is(err, context.Canceled) {
+// wrote reports once when writes of the ledger fail, and once when they work again. One goroutine calls it.
+func (l *servedLedger) wrote(err error) {
+	if _, unusable := l.log.(unusableLedger); unusable || errors.Is(err, context.Canceled) || l.failing == (err != nil) {
 		return
 	}
-	r.mu.Lock()
-	changed := r.failed != (err != nil)
-	r.failed = err != nil
-	r.mu.Unlock()
-	switch {
-	case changed && err != nil:
-		r.s.Reportf("the ledger cannot be written, and serving goes on: %s", ledgerText(err))
-	case changed:
-		r.s.Reportf("the ledger can be written again")
+	l.failing = err != nil
+	if l.failing {
+		l.s.Reportf("the ledger cannot be written, and serving goes on: %s", ledgerText(err))
+	} else {
+		l.s.Reportf("the ledger can be written again")
 	}
 }
 
