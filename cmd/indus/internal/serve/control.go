@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
-	"time"
 
 	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/audit"
@@ -26,8 +25,6 @@ type control struct {
 	options gateway.Control
 
 	endWebhook func() // ends the webhook of approvals; nil: there is none
-
-	files followedFiles // of the policy
 
 	problem atomic.Pointer[error] // why the policy cannot be used as it is now; nil: it can
 	changed watch.List            // of the policy, its mode or the problem
@@ -181,12 +178,10 @@ func (k *control) openPolicy(p *mcpconfig.Policy) error {
 	case p.Path == "":
 		return fmt.Errorf("%s:%d: there is \"policyMode\" and no \"policy\"", p.File, p.Line)
 	}
-	began := time.Now()
 	engine, err := policy.Open(p.Path)
 	if err != nil {
 		return err
 	}
-	k.files.setRead(engine.Watched(), statFiles(engine.Watched()).withoutRecent(began))
 	k.policy.Store(&servedPolicy{engine, p.Report})
 	return nil
 }
@@ -194,9 +189,6 @@ func (k *control) openPolicy(p *mcpconfig.Policy) error {
 // follow applies a policy that the configuration names now. A policy that cannot be used changes nothing.
 func (k *control) follow(before, now *mcpconfig.Policy, g *gateway.Gateway, s show.Streams) error {
 	if before.Equal(now) {
-		if k.policyProblem() != nil { // perhaps of another policy, which the configuration named meanwhile
-			k.reload(g, s)
-		}
 		return nil
 	}
 	err := k.openPolicy(now)
@@ -221,35 +213,27 @@ func (k *control) describe() string {
 	return fmt.Sprintf("%s of %s", show.Count(p.Current().Len(), "rule"), p.Path())
 }
 
-// tick reads the policy again once its files have changed and are stable. A broken policy changes nothing. It reports
-// whether another check is needed soon.
-func (k *control) tick(g *gateway.Gateway, s show.Streams) (soon bool) {
-	if k.policy.Load() == nil {
-		return false
+// watched returns the files and directories whose changes can change the policy.
+func (k *control) watched() []string {
+	if p := k.policy.Load(); p != nil {
+		return p.Watched()
 	}
-	_, changed, unstable := k.files.check()
-	if changed {
-		k.reload(g, s)
-	}
-	return unstable
+	return nil
 }
 
-// reload reads the policy again.
+// reload reads the policy again. A broken policy changes nothing.
 func (k *control) reload(g *gateway.Gateway, s show.Streams) {
 	p := k.policy.Load()
 	if p == nil {
 		k.setProblem(nil)
 		return
 	}
-	began := time.Now()
-	k.files.setRead(p.Watched(), statFiles(p.Watched()))
 	changed, err := p.Reload()
 	k.setProblem(err)
 	if err != nil {
 		s.Reportf("%v; the policy that was read before stays in effect", err)
 		return
 	}
-	k.files.setRead(p.Watched(), statFiles(p.Watched()).withoutRecent(began))
 	if changed {
 		s.Reportf("the policy has changed: %s", k.describe())
 		g.PolicyChanged()

@@ -50,9 +50,8 @@ type follower struct {
 	control *control
 	public  *publisher
 
-	served       *mcpconfig.Config                // the configuration that is served
-	shown        atomic.Pointer[mcpconfig.Config] // the same, for other goroutines
-	files        followedFiles                    // the files that can change it
+	served       atomic.Pointer[mcpconfig.Config] // the configuration that is served
+	files        followedFiles                    // the files that can change it, or the policy
 	signInStates fileStates                       // the state of the file of sign-ins at the last check
 	broken       bool                             // the configuration read last cannot be served
 	notes        map[string]bool                  // the notes that were reported
@@ -69,14 +68,6 @@ type followedFiles struct {
 // setRead stores the files, and their states when they were read.
 func (f *followedFiles) setRead(paths []string, states fileStates) {
 	*f = followedFiles{paths: paths, states: states}
-}
-
-// add follows another file, which was read after began.
-func (f *followedFiles) add(path string, began time.Time) {
-	if path != "" {
-		f.paths = append(slices.Clip(f.paths), path)
-		maps.Copy(f.states, statFiles([]string{path}).withoutRecent(began))
-	}
 }
 
 // check compares the files with their states when they were read. changed reports that they differ and are stable, and
@@ -109,14 +100,7 @@ func statFiles(files []string) fileStates {
 	s := fileStates{}
 	for _, f := range files {
 		info, err := os.Stat(f)
-		switch {
-		case err == nil:
-			s[f] = fileState{info: info}
-		case errors.Is(err, fs.ErrNotExist):
-			s[f] = fileState{err: "not there"}
-		default:
-			s[f] = fileState{err: err.Error()}
-		}
+		s[f] = fileState{info, fmt.Sprint(err)}
 	}
 	return s
 }
@@ -174,14 +158,26 @@ func hasTerminal(s show.Streams) bool {
 
 // begin records the configuration that is served from the start, and the time at which its reading began.
 func (w *follower) begin(c *mcpconfig.Config, began time.Time) {
-	w.served, w.notes = c, map[string]bool{}
-	w.shown.Store(c)
-	w.files.setRead(c.Watched, statFiles(c.Watched).withoutRecent(began))
+	w.notes = map[string]bool{}
+	w.served.Store(c)
+	w.watch(c, began, nil)
 	w.signInStates = statFiles([]string{w.signIns.Path()}).withoutRecent(began)
 	for _, n := range c.Notes {
 		w.notes[n.String()] = true
 	}
 	w.notes = w.reportNotes(c)
+}
+
+// watch follows the files of a configuration and of its policy, which were read after began. earlier has states from
+// before they were read.
+func (w *follower) watch(c *mcpconfig.Config, began time.Time, earlier fileStates) {
+	paths := slices.Concat(c.Watched, w.control.watched())
+	if p := w.flags.policyOf(c); p != nil && p.Path != "" { // also if it cannot be used yet
+		paths = append(paths, p.Path)
+	}
+	states := statFiles(paths).withoutRecent(began)
+	maps.Copy(states, earlier)
+	w.files.setRead(paths, states)
 }
 
 // follow follows the configuration until ctx ends.
@@ -204,9 +200,10 @@ func (w *follower) follow(ctx context.Context) {
 				return
 			}
 			w.rekey()
-			w.control.reload(w.gateway, w.s)
 			if ticks != nil {
 				w.reload(ctx, statFiles(w.files.paths), true)
+			} else {
+				w.control.reload(w.gateway, w.s)
 			}
 		case <-ticks:
 			tick.Reset(w.tick(ctx))
@@ -235,21 +232,21 @@ func (w *follower) tick(ctx context.Context) time.Duration {
 		w.signIns.Reread(ctx)
 		w.gateway.Attached().Fleet.Retry(func(f *interop.Fault) bool { return f.NeedsSignIn() })
 	}
-	soon := w.control.tick(w.gateway, w.s)
 	now, changed, unstable := w.files.check()
 	if changed {
 		w.reload(ctx, now, false)
 	}
-	if soon || unstable {
+	if unstable {
 		return settleTick
 	}
 	return followTick
 }
 
-// reload reads the configuration and serves it, or reports the reason of a failure. now is the state of the files
-// before the read.
+// reload reads the policy and the configuration and serves them, or reports the reason of a failure. now is the state
+// of the files before the read.
 func (w *follower) reload(ctx context.Context, now fileStates, requested bool) {
 	began := time.Now()
+	w.control.reload(w.gateway, w.s)
 	c, err := w.readAll(ctx)
 	if ctx.Err() != nil {
 		return
@@ -258,29 +255,25 @@ func (w *follower) reload(ctx context.Context, now fileStates, requested bool) {
 		err = w.flags.checkSingles(c)
 	}
 	if err != nil {
-		w.files.setRead(w.files.paths, now)
+		w.watch(w.served.Load(), began, now)
 		w.broken = true
 		w.s.Reportf("%s; the previous configuration stays in use", err)
 		return
 	}
-	fresh := statFiles(c.Watched).withoutRecent(began)
-	for f, g := range now {
-		fresh[f] = g // the state before the read
-	}
-	w.files.setRead(c.Watched, fresh)
+	defer w.watch(c, began, now)
+	served := w.served.Load()
 	// Before the servers, so that clients admitted until now do not get the new ones.
-	if err := w.front.follow(w.served, c, w.s); err != nil {
+	if err := w.front.follow(served, c, w.s); err != nil {
 		w.notes, w.broken = w.reportNotes(c), true
 		w.s.Reportf("%v; the previous configuration stays in use, and every client is admitted", err)
 		return
 	}
-	if err := w.control.follow(w.flags.policyOf(w.served), w.flags.policyOf(c), w.gateway, w.s); err != nil {
+	if err := w.control.follow(w.flags.policyOf(served), w.flags.policyOf(c), w.gateway, w.s); err != nil {
 		w.notes, w.broken = w.reportNotes(c), true
-		w.files.add(w.flags.policyOf(c).Path, began)
 		w.s.Reportf("%v; the configuration that was read before stays in effect", err)
 		return
 	}
-	if !w.flags.auditOf(w.served).Equal(w.flags.auditOf(c)) {
+	if !w.flags.auditOf(served).Equal(w.flags.auditOf(c)) {
 		w.s.Reportf("\"audit\" has changed: it counts from the next start on")
 	}
 	w.apply(c, requested)
@@ -297,7 +290,7 @@ func (w *follower) readAll(ctx context.Context) (*mcpconfig.Config, error) {
 		return nil, err
 	}
 	used := usedFiles(c)
-	for _, file := range slices.Sorted(maps.Keys(usedFiles(w.served))) {
+	for _, file := range slices.Sorted(maps.Keys(usedFiles(w.served.Load()))) {
 		if used[file] {
 			continue
 		}
@@ -340,10 +333,10 @@ func readError(ctx context.Context, file string) error {
 
 // apply serves c, and reports the changes.
 func (w *follower) apply(c *mcpconfig.Config, requested bool) {
-	changed, differs := describeChanges(w.served, c)
-	held := newlyHeld(w.served, c)
+	served := w.served.Load()
+	changed, differs := describeChanges(served, c)
 	w.signIns.Hide(c.Servers()...)
-	w.shown.Store(c) // before the events of the servers, by which the page is read again
+	w.served.Store(c) // before the events of the servers, by which the page is read again
 	w.flags.singles.apply(c.Servers())
 	w.gateway.Reload(c.Servers(), w.flags.views(c)) // also if only their order changed
 	w.public.publish(c)
@@ -357,8 +350,8 @@ func (w *follower) apply(c *mcpconfig.Config, requested bool) {
 	case requested:
 		w.s.Reportf("the configuration was read again: %s", changed)
 	}
-	command.ReportHeld(held, w.s)
-	w.served, w.notes, w.broken = c, reported, false
+	command.ReportHeld(newlyHeld(served, c), w.s)
+	w.notes, w.broken = reported, false
 }
 
 // reportNotes reports the notes that are new, and returns all notes.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/page"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/cmd/indus/internal/telemetry"
@@ -382,10 +383,11 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		options.Tap = recorder.record
 	}
 	var g *gateway.Gateway
-	var operators servedPage
+	var site *page.Site // needs the gateway
 	if hasPage {
 		rules.options.Activity = activity.New()
-		options.Site, options.Control = &operators, rules.options
+		options.Control = rules.options
+		options.Site = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { site.ServeHTTP(w, r) })
 	}
 	options.Control.Changes = func(ctx context.Context, server, tool string) string {
 		return toolChanges(ctx, g.Attached(), log.log, server, tool)
@@ -412,8 +414,8 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	}
 	follow.begin(c, began)
 	if hasPage {
-		follow.openPage(&operators, clients, log, f.auditOf(c))
-		defer operators.site.Close()
+		site = follow.openPage(clients, log, f.auditOf(c))
+		defer site.Close()
 	}
 	defer inBackground(alive, func(background context.Context) {
 		if g.Attached().Wait(background) != nil || ctx.Err() != nil {
@@ -427,7 +429,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	defer stopDelay()
 	defer context.AfterFunc(serving, f.singles.resign)()
 	if hasPage {
-		defer context.AfterFunc(serving, operators.site.Close)()
+		defer context.AfterFunc(serving, site.Close)()
 	}
 	err = clients.serve(serving, g, front.connectCommand(clients), s)
 	if errors.Is(err, context.DeadlineExceeded) {
