@@ -97,15 +97,12 @@ func (l labels) anonymous() labels {
 }
 
 func newSeries(l labels) *series {
-	transport, application := network(l.transport)
-	operation := ""
-	if l.method == protocol.MethodToolsCall {
-		operation = executeTool
+	o := Operation{
+		Method: l.method, Tool: l.tool, Prompt: l.prompt, Server: l.server, View: l.view, Protocol: l.protocol,
+		Transport: l.transport,
 	}
+	all := append(o.attributes(nil, l.served), keyErrorType.String(l.kind), keyStatusCode.String(l.code))
 	target := []attribute.KeyValue{keyMethod.String(l.method), keyServer.String(l.server)}
-	all := append(target, keyTool.String(l.tool), keyPrompt.String(l.prompt), keyOperation.String(operation),
-		keyView.String(l.view), keyProtocol.String(l.protocol), keyTransport.String(transport),
-		keyNetworkProtocol.String(application), keyErrorType.String(l.kind), keyStatusCode.String(l.code))
 	of := append(target[:2:2], keyTool.String(l.tool))
 	return &series{
 		duration: []metric.RecordOption{labelSet(all)},
@@ -155,11 +152,8 @@ func (t *Telemetry) SessionEnded(o *Operation, lasted time.Duration, errorType s
 	if t == nil || t.instruments == nil {
 		return
 	}
-	transport, application := network(o.Transport)
-	set := labelSet([]attribute.KeyValue{
-		keyServer.String(o.Server), keyProtocol.String(knownVersion(o.Protocol)), keyTransport.String(transport),
-		keyNetworkProtocol.String(application), keyErrorType.String(errorType),
-	})
+	session := Operation{Server: o.Server, Protocol: knownVersion(o.Protocol), Transport: o.Transport}
+	set := labelSet(append(session.attributes(nil, false), keyErrorType.String(errorType)))
 	histogram := t.instruments.servedSession
 	if o.Server != "" {
 		histogram = t.instruments.sentSession

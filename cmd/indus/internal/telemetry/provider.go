@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
@@ -14,12 +14,11 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/runtime"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/exemplar"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/time/rate"
 )
 
 const (
@@ -72,7 +71,7 @@ func Open(ctx context.Context, o *Options) (_ *Provider, err error) {
 	if err != nil || target == nil && o.Metrics == "" {
 		return nil, command.AsUsage(err)
 	}
-	otel.SetErrorHandler(&complaints{logger: o.Logger})
+	otel.SetErrorHandler(&complaints{logger: o.Logger, due: rate.Sometimes{Interval: complaintInterval}})
 	described, err := newResource(ctx, o.Version)
 	if err != nil {
 		return nil, command.AsUsage(err)
@@ -86,7 +85,7 @@ func Open(ctx context.Context, o *Options) (_ *Provider, err error) {
 		err = p.measure(o, described)
 	}
 	if err == nil {
-		p.Telemetry, err = telemetry.New(p.instruments(o))
+		p.Telemetry, err = telemetry.New(p.options(o.Version))
 	}
 	if err != nil {
 		_ = p.Close()
@@ -95,17 +94,16 @@ func Open(ctx context.Context, o *Options) (_ *Provider, err error) {
 	return p, nil
 }
 
-// instruments returns the providers. A nil provider must not become an interface that is not nil.
-func (p *Provider) instruments(o *Options) *telemetry.Options {
-	var spans trace.TracerProvider
+// options returns the providers. A nil provider must not become an interface that is not nil.
+func (p *Provider) options(version string) *telemetry.Options {
+	o := &telemetry.Options{Version: version}
 	if p.spans != nil {
-		spans = p.spans
+		o.Tracers = p.spans
 	}
-	var metrics metric.MeterProvider
 	if p.metrics != nil {
-		metrics = p.metrics
+		o.Meters = p.metrics
 	}
-	return &telemetry.Options{Tracers: spans, Meters: metrics, Version: o.Version}
+	return o
 }
 
 // measure starts the metrics and their listener.
@@ -180,37 +178,21 @@ func newResource(ctx context.Context, version string) (*resource.Resource, error
 
 // complaints logs the errors of the SDK, at most one in complaintInterval.
 type complaints struct {
-	logger *slog.Logger
-
-	mu      sync.Mutex
-	next    time.Time
-	skipped int
+	logger  *slog.Logger
+	skipped atomic.Int64 // since the last one
+	due     rate.Sometimes
 }
 
 var _ otel.ErrorHandler = (*complaints)(nil)
 
 // Handle implements [otel.ErrorHandler].
 func (c *complaints) Handle(err error) {
-	skipped, due := c.due(time.Now())
-	if !due {
-		return
-	}
-	attributes := []any{"error", err}
-	if skipped > 0 {
-		attributes = append(attributes, "skipped", skipped)
-	}
-	c.logger.Warn("telemetry", attributes...)
-}
-
-// due reports whether an error is logged now, and how many were not since the last.
-func (c *complaints) due(now time.Time) (skipped int, due bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now.Before(c.next) {
-		c.skipped++
-		return 0, false
-	}
-	skipped = c.skipped
-	c.next, c.skipped = now.Add(complaintInterval), 0
-	return skipped, true
+	c.skipped.Add(1)
+	c.due.Do(func() {
+		attributes := []any{"error", err}
+		if skipped := c.skipped.Swap(0) - 1; skipped > 0 {
+			attributes = append(attributes, "skipped", skipped)
+		}
+		c.logger.Warn("telemetry", attributes...)
+	})
 }
