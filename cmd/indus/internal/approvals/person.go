@@ -2,7 +2,9 @@ package approvals
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -43,27 +45,25 @@ func (p *person) ask(ctx context.Context, b *openBook, i *approval.Item) (answer
 	if err := p.dropTyped(ctx); err != nil {
 		return answerLater, err
 	}
-	fmt.Fprintf(p.s.Err, "%sallow %s? [y/n] ", describeItem(i, columnsOf(p.s.Err)), i.ID)
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan approval.Item, 1)
 	go func() {
 		if item, err := b.Wait(waiting, i.ID); err == nil {
 			ended <- item
+			cancel()
 		}
 	}()
-	select {
-	case <-ctx.Done():
-		fmt.Fprintln(p.s.Err)
+	question := fmt.Sprintf("%sallow %s? [y/n] ", describeItem(i, columnsOf(p.s.Err)), i.ID)
+	switch answer, err := p.s.Ask(waiting, question, p.lines); {
+	case err == nil:
+		return answerOf(answer), nil
+	case ctx.Err() != nil:
 		return answerLater, ctx.Err()
-	case line, ok := <-p.lines:
-		if !ok {
-			fmt.Fprintln(p.s.Err)
-			return answerGone, nil
-		}
-		return answerOf(line), nil
-	case item := <-ended:
-		fmt.Fprintln(p.s.Err)
+	case errors.Is(err, io.EOF):
+		return answerGone, nil
+	default:
+		item := <-ended
 		p.s.Reportf("%s needs no answer any more: %s. Press Enter", item.ID, item.Verdict())
 		return answerLate, p.awaitLine(ctx)
 	}
@@ -71,7 +71,7 @@ func (p *person) ask(ctx context.Context, b *openBook, i *approval.Item) (answer
 
 // answerOf reads an answer. An empty line decides nothing, and neither does a line that is not understood.
 func answerOf(line string) answerKind {
-	switch strings.ToLower(strings.TrimSpace(line)) {
+	switch strings.ToLower(line) {
 	case "y", "yes":
 		return answerYes
 	case "n", "no":

@@ -11,6 +11,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/spf13/cobra"
 )
 
@@ -52,12 +53,7 @@ A session:
 
 func (f *watchFlags) run(ctx context.Context, b *openBook, _ []string, s show.Streams) error {
 	changed := make(chan struct{}, 1)
-	defer b.Watch(func() {
-		select {
-		case changed <- struct{}{}:
-		default:
-		}
-	})()
+	defer b.Watch(func() { watch.Signal(changed) })()
 	var p *person
 	if !f.asJSON {
 		p = newPerson(s)

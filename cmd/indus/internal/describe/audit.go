@@ -1,6 +1,7 @@
 package describe
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,22 +55,12 @@ func (q *AuditQuery) Filter(now time.Time) (f audit.Filter, err error) {
 
 // Request describes the request: its method and its target.
 func Request(r *audit.Record) string {
-	method := r.Method
-	if method == "" {
-		method = r.Type
-	}
-	if target := Target(r); target != "" {
-		return method + " " + target
-	}
-	return method
+	return strings.TrimSuffix(cmp.Or(r.Method, r.Type)+" "+Target(r), " ")
 }
 
 // Target returns the tool, prompt or resource with its server.
 func Target(r *audit.Record) string {
-	target := r.Tool
-	if target == "" {
-		target = r.Target
-	}
+	target := cmp.Or(r.Tool, r.Target)
 	if r.Server == "" || target == "" {
 		return r.Server + target
 	}

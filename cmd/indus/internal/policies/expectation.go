@@ -163,11 +163,8 @@ func (r result) String() string {
 	return text
 }
 
-// idsOf returns the ids of rules.
+// idsOf returns the ids of rules, never nil.
 func idsOf(rules []policy.Rule) []string {
-	ids := make([]string, len(rules))
-	for i, r := range rules {
-		ids[i] = r.ID
-	}
-	return slices.Compact(ids)
+	ids := show.Names(rules, func(r policy.Rule) string { return r.ID })
+	return slices.Compact(append([]string{}, ids...))
 }

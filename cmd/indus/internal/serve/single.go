@@ -202,10 +202,7 @@ func (o *singles) run(ctx context.Context, p *post, lease *cluster.Lease) {
 			mcp.ServeHTTP(w, r)
 			return
 		}
-		select {
-		case again <- struct{}{}:
-		default:
-		}
+		watch.Signal(again)
 	})
 	p.handler.Store(&handler)
 	o.s.Reportf("%s: runs at this replica", p.server.ID)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"sync"
 
@@ -22,68 +23,45 @@ type anyCaller struct {
 
 	mu      sync.Mutex
 	signers map[string]http.RoundTripper // by principal, so that each keeps its session
-	last    string                       // the principal of the last request
-	hasLast bool                         // last is set
+	last    *string                      // the principal of the last request, or nil
 }
 
-// RoundTrip sends a request with the first valid sign-in.
+// RoundTrip sends a request with the first valid sign-in. A session belongs to one sign-in: if that is no longer valid,
+// the answer is that of a server that has ended the session, and the next connection uses another sign-in.
 func (a *anyCaller) RoundTrip(r *http.Request) (*http.Response, error) {
 	a.mu.Lock()
-	last, hasLast := a.last, a.hasLast
+	last := a.last
 	a.mu.Unlock()
-	var candidates []string
 	var missing *oauth.SignInError
-	if hasLast {
-		candidates = []string{last}
-	} else {
-		candidates = a.candidates(r.Context())
-	}
-	for i := 0; i < len(candidates); i++ {
-		next := r
-		if i > 0 {
-			next = r.Clone(r.Context())
-			if r.GetBody != nil {
-				body, err := r.GetBody()
-				if err != nil {
-					return nil, err
-				}
-				next.Body = body
-			} else if r.Body != nil && r.Body != http.NoBody {
-				return nil, missing
+	next := r
+	for principal := range a.candidates(r.Context(), last) {
+		switch {
+		case missing == nil: // the first one
+		case last != nil && r.Header.Get("Mcp-Session-Id") != "":
+			return &http.Response{
+				Status: "404 Not Found", StatusCode: http.StatusNotFound, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+				Header: http.Header{}, Body: http.NoBody, Request: r,
+			}, nil
+		case r.GetBody != nil:
+			body, err := r.GetBody()
+			if err != nil {
+				return nil, err
 			}
+			next = r.Clone(r.Context())
+			next.Body = body
+		case r.Body != nil && r.Body != http.NoBody:
+			return nil, missing
 		}
-		if hasLast && candidates[i] != last && r.Header.Get("Mcp-Session-Id") != "" {
-			return a.endSession(next), nil
-		}
-		res, err := a.signer(candidates[i]).RoundTrip(next)
+		res, err := a.signer(principal).RoundTrip(next)
 		if !errors.As(err, &missing) {
 			a.mu.Lock()
-			a.last, a.hasLast = candidates[i], true
+			a.last = &principal
 			a.mu.Unlock()
 			return res, err
-		}
-		if hasLast && i == 0 {
-			for _, principal := range a.candidates(r.Context()) {
-				if principal != last {
-					candidates = append(candidates, principal)
-				}
-			}
 		}
 	}
 	return nil, fmt.Errorf("its tools are listed with the sign-in of any caller or of yours, and there is none: %w",
 		missing)
-}
-
-// endSession returns the response of a server that has ended the session. The session belongs to a sign-in that is no
-// longer valid. The next connection uses another sign-in.
-func (a *anyCaller) endSession(r *http.Request) *http.Response {
-	if r.Body != nil {
-		_ = r.Body.Close()
-	}
-	return &http.Response{
-		Status: "404 Not Found", StatusCode: http.StatusNotFound, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{}, Body: http.NoBody, Request: r,
-	}
 }
 
 func (a *anyCaller) signer(principal string) http.RoundTripper {
@@ -95,9 +73,23 @@ func (a *anyCaller) signer(principal string) http.RoundTripper {
 	return a.signers[principal]
 }
 
-// candidates returns the principals to try. If the local user ("") is signed in, it is the only one. Otherwise the
-// callers with a sign-in come first, and "" is last: its error is returned if all fail.
-func (a *anyCaller) candidates(ctx context.Context) (list []string) {
+// candidates returns the principals to try: the last one, and then the others.
+func (a *anyCaller) candidates(ctx context.Context, last *string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if last != nil && !yield(*last) {
+			return
+		}
+		for _, principal := range a.principals(ctx) {
+			if (last == nil || principal != *last) && !yield(principal) {
+				return
+			}
+		}
+	}
+}
+
+// principals returns the principals with a sign-in. If the local user ("") is signed in, it is the only one. Otherwise
+// "" is the last one: its error is returned if all fail.
+func (a *anyCaller) principals(ctx context.Context) (list []string) {
 	if own, err := a.tokens.Status(ctx, a.server, ""); err != nil || own.SignedIn {
 		return []string{""} // the request returns the error if it gets a 401
 	}

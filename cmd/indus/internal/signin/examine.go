@@ -150,11 +150,11 @@ const timeFormat = "2006-01-02 15:04"
 
 // Report is a sign-in in the output of --json.
 type Report struct {
-	Principal string     `json:"principal,omitempty"` // absent for the local user
-	Issuer    string     `json:"issuer"`
-	Scopes    []string   `json:"scopes,omitempty"`
-	Until     *time.Time `json:"until,omitempty"` // expiry of the present token; absent if unknown
-	Renews    bool       `json:"renews"`          // without a person, after the expiry
+	Principal string    `json:"principal,omitempty"` // absent for the local user
+	Issuer    string    `json:"issuer"`
+	Scopes    []string  `json:"scopes,omitempty"`
+	Until     time.Time `json:"until,omitzero"` // expiry of the present token; absent if unknown
+	Renews    bool      `json:"renews"`         // without a person, after the expiry
 }
 
 // ReportOf returns the report on a sign-in. If there is no sign-in, it returns nil.
@@ -162,9 +162,5 @@ func ReportOf(principal string, st oauth.Status) *Report {
 	if !st.SignedIn {
 		return nil
 	}
-	r := &Report{Principal: principal, Issuer: st.Issuer, Scopes: st.Scopes, Renews: st.Renews}
-	if !st.Expiry.IsZero() {
-		r.Until = &st.Expiry
-	}
-	return r
+	return &Report{Principal: principal, Issuer: st.Issuer, Scopes: st.Scopes, Until: st.Expiry, Renews: st.Renews}
 }
