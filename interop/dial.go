@@ -37,7 +37,7 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 		if e.server.Single && e.opts.Elsewhere != nil {
 			o.Era = Modern
 			client := &http.Client{Transport: e.opts.Elsewhere}
-			return conn.DialHTTP(ctx, conn.URL{URL: "http://" + elsewhereHost + "/mcp", Client: client}, o)
+			return conn.DialHTTP(ctx, conn.URL{URL: "http://" + conn.Unlocated + "/mcp", Client: client}, o)
 		}
 		if e.server.Single && e.opts.Lease == nil {
 			return nil, conn.Handshake{}, advice.ErrSingle
@@ -62,9 +62,6 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 	}
 	return nil, conn.Handshake{}, errors.New("the server has no transport: set config.Stdio, HTTP or SSE")
 }
-
-// elsewhereHost is the host in the URL of a server that another program runs, where errors show it.
-const elsewhereHost = "the-replica-that-runs-it"
 
 // ErrNowhere is returned by an [EndpointOptions].Elsewhere if no program that runs the server can be reached. The
 // request was not sent.

@@ -27,7 +27,7 @@ type Request struct {
 
 // ErrGone is returned if the owner of a request cannot be reached or does not accept it. The request did not run, and
 // nothing was written.
-var ErrGone = errors.New("the replica is gone")
+var ErrGone = errors.New("the replica does not take the request")
 
 // ErrUntrusted is returned with [ErrGone] if the credentials of the owner do not fit those of this replica.
 var ErrUntrusted = errors.New("the credentials of the replicas do not fit")

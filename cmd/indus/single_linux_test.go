@@ -246,7 +246,8 @@ func TestASingleServerAndThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.start(other, "give all replicas the same keys in peer.keys")
-	c.served[other].waitFor(&c.served[other].err, "w: .*the credentials of the replicas do not fit")
+	c.served[other].waitFor(&c.served[other].err,
+		"w: connect: server/discover: no replica that runs it can be reached: the replica does not take the request: [ab]: the credentials of the replicas do not fit: ")
 }
 
 // page runs a command of the page of a replica.

@@ -42,7 +42,7 @@ var (
 	// ErrSingle is returned for a server that other programs run, too.
 	ErrSingle = errors.New(`it is "single" and runs once in a cluster, and this program is no replica of it`)
 	// ErrNowhere is returned if no program that runs the server can be reached.
-	ErrNowhere = errors.New("no replica runs it now")
+	ErrNowhere = errors.New("no replica that runs it can be reached")
 )
 
 // For returns one sentence for a person: the next step to try after the failure.

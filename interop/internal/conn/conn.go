@@ -127,6 +127,9 @@ type URL struct {
 	Forwards bool
 }
 
+// Unlocated is the host of the URL of a server that is reached by URL.Client alone. Errors do not show it.
+const Unlocated = "unlocated"
+
 // MaxMessage is the default bound of one message, in bytes.
 const MaxMessage = 64 << 20
 

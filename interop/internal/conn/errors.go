@@ -156,6 +156,9 @@ type networkError struct {
 }
 
 func (e *networkError) Error() string {
+	if e.url.Host == Unlocated {
+		return e.err.Error()
+	}
 	return fmt.Sprintf("%s %s: %v", e.method, origin(e.url), e.err)
 }
 
