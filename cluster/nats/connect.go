@@ -70,6 +70,19 @@ const (
 	maxAhead   = 10 * time.Second
 )
 
+// unreachableError wraps [cluster.ErrUnavailable] for a connection that was never made. No caller asked for a step, so
+// the text does not say "ask again".
+type unreachableError struct {
+	servers string
+	err     error
+}
+
+func (e *unreachableError) Error() string {
+	return fmt.Sprintf("NATS cannot be reached at %s: %v", Redacted(e.servers), e.err)
+}
+
+func (e *unreachableError) Unwrap() []error { return []error{cluster.ErrUnavailable, e.err} }
+
 // Connect connects to a server and checks that it fulfils the requirements. Until Close, a lost connection is made
 // again.
 func Connect(ctx context.Context, opts *Options) (*Engine, error) {
@@ -84,7 +97,7 @@ func Connect(ctx context.Context, opts *Options) (*Engine, error) {
 	var err error
 	e.conn, err = client.Connect(opts.Servers, e.connection()...)
 	if err != nil {
-		return nil, fmt.Errorf("%w (%s: %w)", cluster.ErrUnavailable, Redacted(opts.Servers), err)
+		return nil, &unreachableError{opts.Servers, err}
 	}
 	if e.js, err = jetstream.New(e.conn); err == nil {
 		err = e.require(ctx)
