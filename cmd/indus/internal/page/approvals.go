@@ -14,7 +14,7 @@ import (
 
 // approvalsSection is the section at "/approvals".
 var approvalsSection = section{
-	path: "approvals", title: "Approvals", data: readApprovals,
+	path: "approvals", title: "Approvals", fields: "page", data: readApprovals,
 	actions: map[string]func(*visit) (string, error){
 		"allow": func(v *visit) (string, error) { return decideApproval(v, true) },
 		"deny":  func(v *visit) (string, error) { return decideApproval(v, false) },

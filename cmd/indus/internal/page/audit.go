@@ -19,6 +19,7 @@ import (
 // auditSection is the section at "/audit".
 var auditSection = section{
 	path: "audit", title: "Audit", data: readAudit,
+	fields:  "principal tool server client view approval trace outcome since until text before",
 	actions: map[string]func(*visit) (string, error){"verify": verifyAudit},
 }
 

@@ -14,7 +14,7 @@ import (
 
 // callsSection is the section at "/calls".
 var callsSection = section{
-	path: "calls", title: "Calls", data: readCalls,
+	path: "calls", title: "Calls", fields: "q outcome", data: readCalls,
 	actions: map[string]func(*visit) (string, error){"cancel": cancelCall},
 }
 

@@ -16,7 +16,7 @@ import (
 
 // changesSection is the section at "/changes".
 var changesSection = section{
-	path: "changes", title: "Changes", data: readChanges,
+	path: "changes", title: "Changes", fields: "server page", data: readChanges,
 	actions: map[string]func(*visit) (string, error){"accept": acceptChanges},
 }
 

@@ -48,7 +48,8 @@ changed tools, sign-ins and usage. The link is good for one use within 10 minute
 you can make it: it is signed with a secret in your state directory.
 
 With a SECTION, print the content of that section of the page as JSON. With an ACTION, do
-what the button of the page does. NAME=VALUE are the fields of its form.
+what the button of the page does. NAME=VALUE are the fields of its form, or of the search of
+the section; a wrong field of a search is an error that lists the fields.
 
 Sections:
   servers calls approvals changes sign-ins usage try connect policy audit
@@ -158,11 +159,14 @@ func (r *servedPage) request(ctx context.Context, args []string, s show.Streams)
 	if isAction && sections[index].actions[action] == nil {
 		return command.Usagef("page %s: there is no such action in this section; see indus page -h", args[0])
 	}
-	form := url.Values{}
+	form, fields := url.Values{}, strings.Fields(sections[index].fields)
 	for _, word := range args[1:] {
 		key, value, ok := strings.Cut(word, "=")
-		if !ok {
+		switch {
+		case !ok:
 			return command.Usagef("page %s %s: write NAME=VALUE", args[0], word)
+		case !isAction && !slices.Contains(fields, key):
+			return command.Usagef("page %s: no field %q: there is %s", args[0], key, strings.Join(fields, ", "))
 		}
 		form.Add(key, value)
 	}

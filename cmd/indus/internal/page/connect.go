@@ -17,7 +17,7 @@ import (
 
 // connectSection is the section at "/connect".
 var connectSection = section{
-	path: "connect", title: "Connect a client",
+	path: "connect", title: "Connect a client", fields: "client view",
 	data: func(v *visit) (*content, error) {
 		query := v.URL.Query()
 		p, err := readConnect(v, query.Get("client"), query.Get("view"), "")

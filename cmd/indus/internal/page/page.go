@@ -118,6 +118,8 @@ func (s *Site) Close() {
 type section struct {
 	path  string // after "/"
 	title string
+	// fields are the names of the fields of the query, separated by blanks.
+	fields string
 	// data returns the content.
 	data func(*visit) (*content, error)
 	// actions are POST requests below the path. Each returns a sentence for the visitor about what it has done.

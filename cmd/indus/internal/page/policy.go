@@ -13,7 +13,7 @@ import (
 
 // policySection is the section at "/policy".
 var policySection = section{
-	path: "policy", title: "Policy", data: readPolicy,
+	path: "policy", title: "Policy", fields: "page", data: readPolicy,
 	actions: map[string]func(*visit) (string, error){"explain": explainPolicy},
 }
 

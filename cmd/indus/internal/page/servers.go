@@ -16,7 +16,7 @@ import (
 
 // serversSection is the section at "/servers".
 var serversSection = section{
-	path: "servers", title: "Servers", data: readServers,
+	path: "servers", title: "Servers", fields: "q", data: readServers,
 	actions: map[string]func(*visit) (string, error){
 		"restart": restartServer,
 		"enable":  func(v *visit) (string, error) { return switchServer(v, true) },

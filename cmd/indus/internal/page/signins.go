@@ -15,7 +15,7 @@ import (
 
 // signInsSection is the section at "/sign-ins".
 var signInsSection = section{
-	path: "sign-ins", title: "Sign-ins", data: readSignIns,
+	path: "sign-ins", title: "Sign-ins", fields: "page", data: readSignIns,
 	actions: map[string]func(*visit) (string, error){"sign-in": beginSignIn, "sign-out": signOutUser},
 }
 

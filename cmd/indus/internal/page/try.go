@@ -25,7 +25,7 @@ import (
 
 // trySection is the section at "/try".
 var trySection = section{
-	path: "try", title: "Try a tool", data: readTry,
+	path: "try", title: "Try a tool", fields: "tool server q", data: readTry,
 	actions: map[string]func(*visit) (string, error){"call": callTool},
 }
 

@@ -12,7 +12,7 @@ import (
 
 // usageSection is the section at "/usage".
 var usageSection = section{
-	path: "usage", title: "Usage", data: readUsage,
+	path: "usage", title: "Usage", fields: "hours", data: readUsage,
 }
 
 // usageHours are the periods of the plot.
