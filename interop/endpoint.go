@@ -14,6 +14,7 @@ import (
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/secret"
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/interop/internal/inflight"
@@ -169,7 +170,7 @@ type Endpoint struct {
 	config       *config.Server // server, with the settings that were applied last; immutable
 	inFlight     int            // requests of callers that are in flight
 	startedCalls uint64         // requests of callers so far
-	drained      chan struct{}
+	drained      watch.Wake     // at the end of the last request in flight
 	listRequest  *listAttempt
 	renewListen  func() // renews the subscription to list changes; nil if there is none
 	listChanges  uint64 // the number of list_changed notifications

@@ -102,9 +102,8 @@ func (e *Endpoint) endCall() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.inFlight--
-	if e.inFlight == 0 && e.drained != nil {
-		close(e.drained)
-		e.drained = nil
+	if e.inFlight == 0 {
+		e.drained.All()
 	}
 }
 
@@ -115,19 +114,11 @@ func (e *Endpoint) callCounts() (begun uint64, calls int) {
 	return e.startedCalls, e.inFlight
 }
 
-// pendingCalls returns how many requests are in flight, and a channel that is closed once there are none.
-func (e *Endpoint) pendingCalls() (calls int, quiet <-chan struct{}) {
+// pendingCalls returns how many requests are in flight, and a channel that is closed when there are none any more.
+func (e *Endpoint) pendingCalls() (calls int, drained <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.drained == nil {
-		e.drained = make(chan struct{})
-	}
-	quiet = e.drained
-	if e.inFlight == 0 {
-		close(e.drained)
-		e.drained = nil
-	}
-	return e.inFlight, quiet
+	return e.inFlight, e.drained.Next()
 }
 
 // send is the innermost [Peer], which Around wraps.
@@ -313,11 +304,11 @@ func (e *Endpoint) callTool(ctx context.Context, name string, c toolbox.Call) (*
 	client := ClientOf(ctx) // of a legacy server too: see payload.WithInputRequiredType
 	isModern := client != nil && client.Era == Modern
 	if err := payload.CheckResult(result, kind, isModern, kind == "task" && client.declaresTasks()); err != nil {
-		return nil, e.resultFault(m, err)
+		return nil, e.resultFault(Protocol, m, err)
 	}
 	return toolbox.WireResult(toolbox.Wire{Format: e.format(), JSON: result}, func(w toolbox.Wire) toolbox.Decoded {
 		if err := payload.CheckReadable(m.Params, w.JSON); err != nil {
-			return toolbox.Decoded{Err: e.resultFault(m, err)}
+			return toolbox.Decoded{Err: e.resultFault(Protocol, m, err)}
 		}
 		return payload.DecodeResult(w)
 	}), nil

@@ -165,9 +165,9 @@ func (f *Fleet) Format(w fmt.State, _ rune) { _, _ = fmt.Fprintf(w, "%d servers"
 // it is the connection of the old server. If the fleet has no such server, the error is a [*Fault] of kind
 // NotConnected.
 func (f *Fleet) Endpoint(id string, p toolbox.Principal) (*Endpoint, error) {
-	m := findMember(f.currentMembers(), id)
-	if m == nil {
-		return nil, NewFault(NotConnected, id, "no such server", nil)
+	m, err := f.find(id)
+	if err != nil {
+		return nil, err
 	}
 	if m.isPerPrincipal() {
 		if c, ok := m.lanes.OfPrincipal(p).(laneConn); ok && c.Phase().Usable() {
@@ -202,8 +202,8 @@ func (f *Fleet) Status() []EndpointStatus {
 // Load returns how many requests of callers a server has: in flight, and waiting for their turn ([config.Pool],
 // FleetOptions.MaxCalls). A request that waits for a connection is in flight.
 func (f *Fleet) Load(id string) (inFlight, waiting int) {
-	m := findMember(f.currentMembers(), id)
-	if m == nil {
+	m, err := f.find(id)
+	if err != nil {
 		return 0, 0
 	}
 	entered, waiting := m.callerTurns.Load()
@@ -258,6 +258,14 @@ func (f *Fleet) currentMembers() []*member {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.members
+}
+
+// find returns the current member with that id, or a fault.
+func (f *Fleet) find(id string) (*member, error) {
+	if m := findMember(f.currentMembers(), id); m != nil {
+		return m, nil
+	}
+	return nil, NewFault(NotConnected, id, "no such server", nil)
 }
 
 // findMember returns the member with that id, or nil if there is none.

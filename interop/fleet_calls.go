@@ -178,9 +178,9 @@ func (f *Fleet) request(ctx context.Context, server string, m Message) (json.Raw
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	target := findMember(f.currentMembers(), server)
-	if target == nil {
-		return nil, NewFault(NotConnected, server, "no such server", nil)
+	target, err := f.find(server)
+	if err != nil {
+		return nil, err
 	}
 	leave, err := target.admitCaller(ctx, m.Caller)
 	if err != nil {

@@ -147,8 +147,8 @@ func (s *state) isWaking() bool {
 // Idle reports whether a server is idle, or is being connected because it was idle. The next request that needs an idle
 // server connects it.
 func (f *Fleet) Idle(server string) bool {
-	m := findMember(f.currentMembers(), server)
-	if m == nil {
+	m, err := f.find(server)
+	if err != nil {
 		return false
 	}
 	s := m.state.Load()
@@ -159,9 +159,9 @@ func (f *Fleet) Idle(server string) bool {
 // server that is being connected is waited for. The server does not become idle before done is called. If err is nil,
 // done must be called. Use returns the same faults as [Fleet.Request].
 func (f *Fleet) Use(ctx context.Context, server string) (e *Endpoint, done func(), err error) {
-	m := findMember(f.currentMembers(), server)
-	if m == nil {
-		return nil, nil, NewFault(NotConnected, server, "no such server", nil)
+	m, err := f.find(server)
+	if err != nil {
+		return nil, nil, err
 	}
 	if e, err = m.awaitEndpoint(ctx, ""); err != nil {
 		return nil, nil, err

@@ -49,7 +49,7 @@ func (e *Endpoint) exchange(ctx context.Context, m Message) (result json.RawMess
 	case ask != nil && protocol.AcceptsRequests(capabilities):
 		return e.runRounds(ctx, m, result, capabilities, ask)
 	case client != nil:
-		return nil, "", e.resultFault(m, advice.ErrInputRequired)
+		return nil, "", e.resultFault(Protocol, m, advice.ErrInputRequired)
 	}
 	return result, kind, nil
 }
@@ -60,7 +60,7 @@ func (e *Endpoint) handleTyped(
 ) (json.RawMessage, error) {
 	if kind == payload.InputRequired {
 		if _, _, err := payload.Questions(result, c.capabilitiesFor(Modern)); err != nil {
-			return nil, e.resultFault(m, err)
+			return nil, e.resultFault(Protocol, m, err)
 		}
 	}
 	if e.opts.Typed == nil {
@@ -80,7 +80,7 @@ func (e *Endpoint) runRounds(
 	for range maxRounds {
 		questions, handle, err := payload.Questions(result, capabilities)
 		if err != nil {
-			return nil, "", e.resultFault(m, err)
+			return nil, "", e.resultFault(Protocol, m, err)
 		}
 		if len(questions) == 0 {
 			select {
@@ -98,7 +98,7 @@ func (e *Endpoint) runRounds(
 				wire.Edit{Key: "inputResponses", Value: answers}, wire.Edit{Key: "requestState", Value: handle})
 		}
 		if err != nil && ctx.Err() == nil {
-			return nil, "", e.resultFaultOf(failureKind(m.Method), m, err)
+			return nil, "", e.resultFault(failureKind(m.Method), m, err)
 		}
 		if err == nil {
 			result, err = e.do(ctx, next)
@@ -107,7 +107,7 @@ func (e *Endpoint) runRounds(
 		case outer.Err() != nil && err != nil:
 			return nil, "", outer.Err()
 		case ctx.Err() != nil && err != nil:
-			return nil, "", e.resultFaultOf(Timeout, m, context.Cause(ctx))
+			return nil, "", e.resultFault(Timeout, m, context.Cause(ctx))
 		case err != nil:
 			return nil, "", err
 		}
@@ -115,7 +115,7 @@ func (e *Endpoint) runRounds(
 			return result, kind, nil
 		}
 	}
-	return nil, "", e.resultFaultOf(failureKind(m.Method), m, errManyRounds)
+	return nil, "", e.resultFault(failureKind(m.Method), m, errManyRounds)
 }
 
 // errManyRounds is returned for a call in which the server still asks for input after the last round. The server has
@@ -123,10 +123,8 @@ func (e *Endpoint) runRounds(
 var errManyRounds = fmt.Errorf("indus answers %d requests for input in one call, and the server has another: "+
 	"ask for less in one call, or call the server as a client of 2026-07-28", maxRounds)
 
-// resultFault returns the fault of a result that cannot be passed on.
-func (e *Endpoint) resultFault(m Message, err error) *Fault { return e.resultFaultOf(Protocol, m, err) }
-
-func (e *Endpoint) resultFaultOf(kind Kind, m Message, err error) *Fault {
+// resultFault returns the fault of a request whose result cannot be passed on.
+func (e *Endpoint) resultFault(kind Kind, m Message, err error) *Fault {
 	return e.requestFault(kind, m.Method, paramName(m), err)
 }
 

@@ -429,9 +429,9 @@ var errMoved = errors.New("the principals of the server share a connection no mo
 // serve subscribes on the server's current connection. It returns when that connection is lost, or when there are no
 // more holders. onAgreed is called when the server has agreed.
 func (s *subscription) serve(onAgreed func()) error {
-	m := findMember(s.fleet.currentMembers(), s.server)
-	if m == nil {
-		return NewFault(NotConnected, s.server, "no such server", nil)
+	m, err := s.fleet.find(s.server)
+	if err != nil {
+		return err
 	}
 	if m.isPerPrincipal() != s.perPrincipal {
 		return errMoved

@@ -86,16 +86,16 @@ func (m *member) awaitCalls(e *Endpoint) {
 	m.fleet.mu.Lock()
 	drain := m.drain
 	m.fleet.mu.Unlock()
-	if drain == 0 {
+	calls, drained := e.pendingCalls()
+	if drain == 0 || calls == 0 {
 		return
 	}
-	_, idle := e.pendingCalls()
 	select {
-	case <-idle:
+	case <-drained:
 	case <-e.Done():
 	case <-m.fleet.quit:
 	case <-time.After(drain):
-		calls, _ := e.pendingCalls()
+		calls, _ = e.pendingCalls()
 		m.fleet.opts.Logger.Warn("calls are cut off: their server was replaced or taken out",
 			"server", m.server.ID, "calls", calls, "after", drain)
 	}

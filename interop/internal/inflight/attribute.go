@@ -66,7 +66,7 @@ func (t *Table[C]) awaitFirst(ctx context.Context) {
 		t.mu.Unlock()
 		return
 	}
-	started := t.waiting()
+	started := t.changed.Next()
 	t.mu.Unlock()
 	select {
 	case <-started:
@@ -115,6 +115,6 @@ func (t *Table[C]) candidates(last uint64) (c candidates[C]) {
 			count(cut.session)
 		}
 	}
-	c.changed = t.waiting()
+	c.changed = t.changed.Next()
 	return c
 }

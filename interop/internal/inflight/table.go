@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -38,9 +39,9 @@ type Table[C Client] struct {
 	mu            sync.Mutex
 	last          uint64 // the number of the last request
 	open          map[uint64]*Request[C]
-	changed       chan struct{} // closed by the next Add or Remove; nil if no question waits
-	unreplied     []unreplied   // requests that ended without a reply; the server may still work on them, and ask
-	openQuestions int           // questions that wait for an answer
+	changed       watch.Wake  // of questions that wait for the next Add or Remove
+	unreplied     []unreplied // requests that ended without a reply; the server may still work on them, and ask
+	openQuestions int         // questions that wait for an answer
 
 	used        bool // the connection was used, by firstCaller
 	firstCaller toolbox.Principal
@@ -107,7 +108,7 @@ func (t *Table[C]) Add(r *Request[C]) (number uint64) {
 	}
 	t.last++
 	t.open[t.last] = r
-	t.wake()
+	t.changed.All()
 	if r.Caller != "" { // otherwise it is for all
 		t.addCaller(r.Caller)
 	}
@@ -124,23 +125,7 @@ func (t *Table[C]) Remove(number uint64, replied bool) {
 		t.unreplied = append(t.unreplied[max(0, len(t.unreplied)+1-maxUnreplied):], cut)
 	}
 	delete(t.open, number)
-	t.wake()
-}
-
-// wake wakes the questions that wait. Call it with mu held.
-func (t *Table[C]) wake() {
-	if t.changed != nil {
-		close(t.changed)
-		t.changed = nil
-	}
-}
-
-// waiting returns a channel that the next Add or Remove closes. Call it with mu held.
-func (t *Table[C]) waiting() <-chan struct{} {
-	if t.changed == nil {
-		t.changed = make(chan struct{})
-	}
-	return t.changed
+	t.changed.All()
 }
 
 // Find returns the request in flight with that number, or nil if there is none.

@@ -57,5 +57,5 @@ func (l *Table) endSession(session string) {
 			l.startTimer(o)
 		}
 	}
-	l.notifyFreedLocked()
+	l.freed.All()
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -108,7 +109,7 @@ type Table struct {
 	retryAt  [kindCount]time.Time // no lane of the kind is tried before this time
 	failures [kindCount]int       // failed attempts to open a lane, in a row
 	hangs    [kindCount]int       // attempts that hung, in a row
-	freed    chan struct{}        // closed when a lane is free; nil if no request waits
+	freed    watch.Wake           // of requests that wait for a lane
 }
 
 // IsBase reports whether o is the server's first connection, which is no lane.
@@ -230,15 +231,7 @@ func (l *Table) tryTake(key Key, use Sharing) (_ *Lane, freed <-chan struct{}, _
 
 // busyResult returns the result of tryTake if all lanes are in use. Call it with mu held.
 func (l *Table) busyResult(why string, n int) (*Lane, <-chan struct{}, error) {
-	return nil, l.freedChannel(), newBusyError(why+" within %v", n, l.Wait())
-}
-
-// freedChannel returns a channel that is closed when a lane may be free. Call it with mu held.
-func (l *Table) freedChannel() <-chan struct{} {
-	if l.freed == nil {
-		l.freed = make(chan struct{})
-	}
-	return l.freed
+	return nil, l.freed.Next(), newBusyError(why+" within %v", n, l.Wait())
 }
 
 // addUser records that a request is on a lane. Call it with mu held.
@@ -291,7 +284,7 @@ func (l *Table) Release(o *Lane) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	o.users--
-	l.notifyFreedLocked()
+	l.freed.All()
 	switch {
 	case o.users > 0 || l.closed || o == &l.base:
 		return
@@ -333,15 +326,7 @@ func (l *Table) startTimer(o *Lane) {
 func (l *Table) NotifyFreed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.notifyFreedLocked()
-}
-
-// notifyFreedLocked is NotifyFreed with mu held.
-func (l *Table) notifyFreedLocked() {
-	if l.freed != nil {
-		close(l.freed)
-		l.freed = nil
-	}
+	l.freed.All()
 }
 
 // Abandon ends the use of a lane that cannot be used, and drops the lane. For the time d, no lane of
@@ -436,7 +421,7 @@ func (l *Table) EnterQuestion(ctx context.Context, o *Lane, session string) (don
 		defer l.mu.Unlock()
 		if o.questionRequests > 0 && (session == "" || session != o.askerSession) {
 			why := "another client of this principal has a request there that may ask it, which did not end within %v"
-			return l.freedChannel(), newBusyError(why, l.Wait())
+			return l.freed.Next(), newBusyError(why, l.Wait())
 		}
 		o.askerSession = session
 		o.questionRequests++
@@ -446,7 +431,7 @@ func (l *Table) EnterQuestion(ctx context.Context, o *Lane, session string) (don
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		o.questionRequests--
-		l.notifyFreedLocked()
+		l.freed.All()
 	}, err
 }
 
@@ -459,7 +444,7 @@ func (l *Table) Close() {
 		l.disconnect(o)
 	}
 	l.all = nil
-	l.notifyFreedLocked()
+	l.freed.All()
 	l.mu.Unlock()
 	l.closing.Wait()
 }
