@@ -18,6 +18,13 @@ const (
 	maxIDBytes = 1 << 10
 )
 
+// serverRequest is a request of the server that is not answered yet.
+type serverRequest struct {
+	id       string
+	stop     context.CancelFunc
+	answered chan struct{} // closed at its end
+}
+
 // handleRequest answers a request of the server in a goroutine of its own. If the request arrived on the stream of a
 // call, of is the Request.Of of that call. Otherwise of is 0.
 func (s *session) handleRequest(env *wire.Envelope, of uint64) {
@@ -26,55 +33,49 @@ func (s *session) handleRequest(env *wire.Envelope, of uint64) {
 		return
 	}
 	id := bytes.Clone(env.ID) // the id must not keep the whole frame in memory
-	select {
-	case s.answerSlots <- struct{}{}:
-	default:
+	ctx, stop := context.WithCancel(s.ctx)
+	r := &serverRequest{string(id), stop, make(chan struct{})}
+	s.table.Lock()
+	isBusy := len(s.requests) == maxAsking
+	if !isBusy {
+		s.requests[r] = true // before any later message is read
+	}
+	s.table.Unlock()
+	if isBusy {
+		stop()
 		s.refuseBusy(id)
 		return
 	}
-	m := Message{ID: id, Params: env.Params, Method: env.MethodName(), Era: s.era(), Of: of}
-	ctx, stop := context.WithCancel(s.ctx)
-	s.table.Lock()
-	s.requestCancels[string(id)] = stop // before any later message is read
-	answered := make(chan struct{})
-	s.openRequests[answered] = true
-	s.table.Unlock()
-	finish := func() {
+	end := func() {
+		stop()
 		s.table.Lock()
 		defer s.table.Unlock()
-		delete(s.openRequests, answered)
-		close(answered)
+		delete(s.requests, r)
+		close(r.answered)
 	}
+	m := Message{ID: id, Params: env.Params, Method: env.MethodName(), Era: s.era(), Of: of}
 	started := s.spawn(func(life context.Context) {
-		defer func() { <-s.answerSlots }()
-		defer finish()
+		defer end()
 		s.deliverBefore(of)
 		result, err := answerRequest(ctx, m, s.opts.Receive)
 		m.Params = nil
-		s.table.Lock()
-		delete(s.requestCancels, string(id))
-		wanted := ctx.Err() == nil
-		s.table.Unlock()
-		stop()
-		if wanted {
+		if ctx.Err() == nil { // it is still wanted
 			s.reply(life, id, result, err)
 		}
 	})
 	if !started {
-		stop()
-		finish()
-		<-s.answerSlots
+		end()
 	}
 }
 
 // Unasked implements [Conn].
 func (s *session) Unasked(ctx context.Context) {
 	s.table.Lock()
-	requests := maps.Clone(s.openRequests)
+	requests := maps.Clone(s.requests)
 	s.table.Unlock()
-	for answered := range requests {
+	for r := range requests {
 		select {
-		case <-answered:
+		case <-r.answered:
 		case <-ctx.Done():
 			return
 		}
@@ -141,14 +142,16 @@ func (s *session) reply(ctx context.Context, id, result json.RawMessage, err err
 // cancel a call (2026-07-28, basic/patterns/cancellation).
 func (s *session) handleCancelled(m Message) {
 	id, _ := wire.Lookup(m.Params, "requestId")
+	isRequest := false
 	s.table.Lock()
-	stop := s.requestCancels[string(id)]
-	s.table.Unlock()
-	if stop != nil {
-		stop()
-		return
+	for r := range s.requests {
+		if r.id == string(id) {
+			isRequest = true
+			r.stop()
+		}
 	}
-	if p := s.lookupCall(s.pending, id); p != nil && m.Era == protocol.Modern {
+	s.table.Unlock()
+	if p := s.lookupCall(s.pending, id); !isRequest && p != nil && m.Era == protocol.Modern {
 		p.finish(nil, errServerCancelled)
 	}
 }

@@ -48,16 +48,14 @@ type session struct {
 	nextID       atomic.Int64
 	noise        atomic.Int64
 	queue        queue         // notifications that belong to no call
-	answerSlots  chan struct{} // slots for the server's requests
-	refusalSlots chan struct{} // slots for refusals of further requests
+	refusalSlots chan struct{} // slots for refusals of requests beyond maxAsking
 
 	unmatched unmatched
 
-	table          sync.Mutex
-	pending        map[int64]*pending            // calls by request id
-	tokens         map[int64]*pending            // by progress token
-	requestCancels map[string]context.CancelFunc // the server's requests, by id
-	openRequests   map[chan struct{}]bool        // each closed when a server's request has its answer
+	table    sync.Mutex
+	pending  map[int64]*pending // calls by request id
+	tokens   map[int64]*pending // by progress token
+	requests map[*serverRequest]bool
 }
 
 var _ Conn = (*session)(nil)
@@ -65,10 +63,8 @@ var _ Conn = (*session)(nil)
 func newSession(o Options, leaveWait time.Duration) *session {
 	s := &session{
 		lifetime: newLifetime(), transport: newLifetime(), leaveWait: leaveWait, opts: o, log: o.Logger,
-		queue:       queue{signal: make(chan struct{}, 1)},
-		answerSlots: make(chan struct{}, maxAsking), refusalSlots: make(chan struct{}, maxAsking),
-		pending: map[int64]*pending{}, tokens: map[int64]*pending{},
-		requestCancels: map[string]context.CancelFunc{}, openRequests: map[chan struct{}]bool{},
+		queue: queue{signal: make(chan struct{}, 1)}, refusalSlots: make(chan struct{}, maxAsking),
+		pending: map[int64]*pending{}, tokens: map[int64]*pending{}, requests: map[*serverRequest]bool{},
 	}
 	s.spawn(func(ctx context.Context) {
 		s.queue.run(ctx, func(m Message) {
