@@ -34,7 +34,7 @@
 // identity of each child from a pipe before the child starts, and acts when the pipe ends. It holds
 // none of our streams and runs until we end. The first Start starts it. If it dies, a new watcher
 // replaces it at once. If it is stopped, it is replaced within ten seconds. Without /bin/sh, children
-// run without a watcher; [Process.Watched] reports this.
+// run without a watcher.
 //
 // KillAfter makes the watcher kill a child at a given time, even if our own process is stopped then.
 //

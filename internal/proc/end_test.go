@@ -216,7 +216,7 @@ func TestCloseAfterTheEnd(t *testing.T) {
 	if p.Err() != nil {
 		t.Error(p.Err())
 	}
-	if p.Watched() {
+	if proc.Watched(p) {
 		t.Error("a group that is gone is watched")
 	}
 }

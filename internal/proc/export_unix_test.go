@@ -24,3 +24,11 @@ func Mark(p *Process) string    { return p.mark }
 // ForgetSession removes the session of a process from the watcher, and ForgetMark removes its mark.
 func ForgetSession(p *Process) { processWatcher.remove(p.session) }
 func ForgetMark(p *Process)    { processWatcher.remove(p.mark) }
+
+// Watched reports whether the watcher will kill the group of p if our own process dies without closing it.
+func Watched(p *Process) bool {
+	w := &processWatcher
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.live[p.session] && w.send("") == nil
+}

@@ -51,5 +51,3 @@ func (watcher) add(string)    {}
 func (watcher) remove(string) {}
 
 func (watcher) arm(string, string, time.Duration) {}
-
-func (watcher) isWatching(string) bool { return false }

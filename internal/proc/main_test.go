@@ -67,7 +67,7 @@ func parent(between func(*proc.Process)) {
 		between(p)
 	}
 	p, err := proc.Start(background, sh("cat"))
-	if err != nil || !p.Watched() {
+	if err != nil || !proc.Watched(p) {
 		fmt.Println("error: unwatched", err)
 		os.Exit(1)
 	}

@@ -266,10 +266,6 @@ func (p *Process) Err() error {
 	}
 }
 
-// Watched reports whether the watcher will kill the group if our own process dies without closing it. It is false
-// without /bin/sh, and after Done.
-func (p *Process) Watched() bool { return processWatcher.isWatching(p.session) }
-
 // Close ends the child and its group, gently at first (see [Grace]), and closes the pipes. It returns when the
 // child is reaped. Concurrent calls of Close and Kill are safe, also after the end of the child.
 func (p *Process) Close() {

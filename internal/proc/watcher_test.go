@@ -78,7 +78,7 @@ func TestWatcherIsOutOfReachOfTheTerminal(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if !p.Watched() || proc.WatcherPid() != pid || !alive(pid) {
+	if !proc.Watched(p) || proc.WatcherPid() != pid || !alive(pid) {
 		t.Error("it is gone")
 	}
 	if line, err := exec.Command("ps", "-o", "command=", "-p", strconv.Itoa(pid)).Output(); err != nil ||
@@ -94,7 +94,7 @@ func TestOneWatcherForAll(t *testing.T) {
 	if got := proc.WatcherPid(); pid == 0 || got != pid {
 		t.Errorf("watchers %d and %d", pid, got)
 	}
-	if !first.Watched() || !second.Watched() {
+	if !proc.Watched(first) || !proc.Watched(second) {
 		t.Error("unwatched")
 	}
 }
@@ -104,7 +104,7 @@ func TestAWatcherIsReplaced(t *testing.T) {
 		t.Run(s.String(), func(t *testing.T) {
 			first, other := start(t, sh("cat")), start(t, sh("cat"))
 			within(t, func() { newWatcher(func(pid int) { syscall.Kill(pid, s) }) })
-			if !first.Watched() || !other.Watched() {
+			if !proc.Watched(first) || !proc.Watched(other) {
 				t.Error("who lived before was forgotten")
 			}
 			if z := zombies(t); len(z) != 0 {

@@ -87,12 +87,6 @@ func (w *watcher) remove(id string) {
 	}
 }
 
-func (w *watcher) isWatching(id string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.live[id] && w.send("") == nil
-}
-
 // monitor replaces a watcher that has died or does not answer. It ends when there is nothing to
 // watch or another watcher runs.
 func (w *watcher) monitor(answers *os.File) {
