@@ -139,7 +139,7 @@ var layers = []layer{
 		"the words of other clients: trees in, trees out, no file and no server"},
 	{"mcpconfig/internal/edit", []string{"mcpconfig/internal/tree", "mcpconfig/internal/foreign", "internal/atomicfile",
 		"internal/filelock"}, "files and their texts: no idea of the meaning of their rows"},
-	{"mcpconfig/internal/approvals", []string{"internal/statefile", "mcpconfig/internal/edit", "mcpconfig/internal/tree"},
+	{"mcpconfig/internal/approvals", []string{"internal/atomicfile", "internal/statefile", "mcpconfig/internal/edit", "mcpconfig/internal/tree"},
 		"a file that only its owner may write: no idea of the approved servers"},
 	{"mcpconfig", []string{"mcpconfig/internal/approvals", "interop/config", "internal/protocol", "schema", "internal/atomicfile",
 		"internal/filelock", "internal/proc", "internal/secret", "internal/text", "mcpconfig/internal/edit",

@@ -1,4 +1,4 @@
-//go:build !(linux || darwin || dragonfly || freebsd || netbsd || openbsd)
+//go:build !unix
 
 package atomicfile
 
@@ -8,5 +8,8 @@ import (
 )
 
 func keepOwner(*os.File, fs.FileInfo) {}
+
+// IsOwn returns true, because there is no owner to check on this system.
+func IsOwn(fs.FileInfo) bool { return true }
 
 func isOfRoot(fs.FileInfo) bool { return false }

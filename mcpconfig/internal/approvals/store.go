@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/statefile"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
@@ -159,7 +160,7 @@ func CheckPrivate(path string) error {
 		return fmt.Errorf("%s: others may write here (mode %04o), so nothing in it counts; "+
 			"look through it, then: chmod go-w %s",
 			path, info.Mode().Perm(), tree.QuoteWord(path))
-	case !isOwn(info):
+	case !atomicfile.IsOwn(info):
 		return fmt.Errorf("%s: belongs to another user, so nothing in it counts; look through it, then: chown %d %s",
 			path, os.Geteuid(), tree.QuoteWord(path))
 	}
