@@ -35,7 +35,7 @@ func (j *JSON) replace(old *hujson.Value, value hujson.Value) error {
 		return nil
 	}
 	inline := !bytes.Contains(t.text[old.StartOffset:old.EndOffset], []byte("\n"))
-	by := t.value(value, t.indentAt(old.StartOffset), inline, !inline)
+	by := t.value("", value, t.indentAt(old.StartOffset), inline, !inline)
 	return j.apply([]tree.Cut{{From: old.StartOffset, To: old.EndOffset, By: by}})
 }
 
@@ -47,7 +47,7 @@ func (j *JSON) add(list *hujson.Value, key string, value hujson.Value, expanded 
 func (j *JSON) additionCuts(list *hujson.Value, key string, value hujson.Value, expanded bool) []tree.Cut {
 	t := j.text()
 	return t.insert(itemsOf(list), func(indent string, inline bool) string {
-		return t.item(key, value, indent, inline, expanded && !inline)
+		return t.value(key, value, indent, inline, expanded && !inline)
 	})
 }
 
@@ -292,20 +292,13 @@ func (t *jsonText) isExpanded(list *hujson.Value) (expanded bool) {
 	return expanded
 }
 
-// item returns the text of a member, or of an element if there is no key.
-func (t *jsonText) item(key string, v hujson.Value, indent string, inline, expanded bool) string {
+// value returns the text of a member, or of a value if there is no key. It is on one line if inline is set, or if it
+// fits and expanded is not set.
+func (t *jsonText) value(key string, v hujson.Value, indent string, inline, expanded bool) string {
 	if key != "" {
 		key += t.colon
 	}
-	if !inline && !expanded && utf8.RuneCountInString(indent+key+t.inlineText(v)) > maxLine {
-		expanded = true
-	}
-	return key + t.value(v, indent, inline, expanded)
-}
-
-// value returns the text of a value. It is on one line if inline is set, or if it fits and expanded is not set.
-func (t *jsonText) value(v hujson.Value, indent string, inline, expanded bool) string {
-	flat := t.inlineText(v)
+	flat := key + t.inlineText(v)
 	if inline || !expanded && utf8.RuneCountInString(indent+flat) <= maxLine {
 		return flat
 	}
@@ -313,11 +306,11 @@ func (t *jsonText) value(v hujson.Value, indent string, inline, expanded bool) s
 	deeper := indent + t.unit
 	brackets := "{}"
 	for _, m := range tree.Members(&v) {
-		items = append(items, t.item(string(m.Name.Value.(hujson.Literal)), m.Value, deeper, false, false))
+		items = append(items, t.value(string(m.Name.Value.(hujson.Literal)), m.Value, deeper, false, false))
 	}
 	for _, e := range tree.Elements(&v) {
 		brackets = "[]"
-		items = append(items, t.item("", *e, deeper, false, false))
+		items = append(items, t.value("", *e, deeper, false, false))
 	}
 	if len(items) == 0 {
 		return flat
@@ -327,7 +320,7 @@ func (t *jsonText) value(v hujson.Value, indent string, inline, expanded bool) s
 		end = ","
 	}
 	between := "," + t.newline + deeper
-	return brackets[:1] + t.newline + deeper + strings.Join(items, between) + end + t.newline + indent + brackets[1:]
+	return key + brackets[:1] + t.newline + deeper + strings.Join(items, between) + end + t.newline + indent + brackets[1:]
 }
 
 // inlineText returns a value on one line.

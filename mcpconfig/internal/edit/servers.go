@@ -216,7 +216,7 @@ func (e *Servers) replaceRow(id string, row *hujson.Object) error {
 	old := func() *hujson.Value { return e.Of(id)[at].Body }
 	if object, ok := old().Value.(*hujson.Object); !ok || len(object.Members) > maxTwins {
 		v, t := old(), e.text()
-		written := t.value(value, t.indentAt(v.StartOffset), false, false)
+		written := t.value("", value, t.indentAt(v.StartOffset), false, false)
 		return e.apply([]tree.Cut{{From: v.StartOffset, To: v.EndOffset, By: written}})
 	}
 	for i := 0; i < len(old().Value.(*hujson.Object).Members); {
