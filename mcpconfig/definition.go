@@ -32,19 +32,14 @@ func (d Definition) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, d.Str
 // It returns false if there is no such row.
 func (c *Config) Find(id string, matches func(Row) bool) (Row, bool) {
 	ranks := []State{Active, Disabled, Held, Shadowed, Skipped}
-	best := -1
-	for i, r := range c.Rows {
-		if r.Server.ID != id || matches != nil && !matches(r) {
-			continue
-		}
-		if best < 0 || slices.Index(ranks, r.State) < slices.Index(ranks, c.Rows[best].State) {
-			best = i
-		}
-	}
-	if best < 0 {
+	rows := slices.DeleteFunc(slices.Clone(c.Rows), func(r Row) bool {
+		return r.Server.ID != id || matches != nil && !matches(r)
+	})
+	if len(rows) == 0 {
 		return Row{}, false
 	}
-	return c.Rows[best], true
+	rank := func(a, b Row) int { return slices.Index(ranks, a.State) - slices.Index(ranks, b.State) }
+	return slices.MinFunc(rows, rank), true
 }
 
 // entry returns the entry of a row of Rows, or nil if the row is not in Rows.

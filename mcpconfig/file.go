@@ -29,7 +29,6 @@ type configFile struct {
 	doc          *tree.Doc
 	budget       int  // the rest of maxExpand
 	rereadBudget int  // the same, for the rows that are read again
-	truncated    bool // rows beyond maxRows were left out
 	policyMode   bool // the file has "policyMode"
 
 	part       *bool   // whether it belongs to a project; nil: not yet known
@@ -157,8 +156,8 @@ func (f *configFile) rows() {
 	}
 	f.checkPolicy(misspeltPolicy)
 	for name, m := range tree.Members(&f.doc.Root) { // after the file's policy is known
-		if slices.Contains(servers, name) {
-			f.list(name, &m.Value)
+		if slices.Contains(servers, name) && !f.list(name, &m.Value) {
+			break
 		}
 	}
 	if servers != nil {
@@ -200,28 +199,18 @@ func (f *configFile) noteMember(name string, m *hujson.ObjectMember) (intended s
 	return intended
 }
 
-// list reads the rows of one member.
-func (f *configFile) list(name string, v *hujson.Value) {
+// list reads the rows of one member. It returns false if the file has too many rows.
+func (f *configFile) list(name string, v *hujson.Value) bool {
 	if !tree.Has(v, '{', '[') {
 		reason := fmt.Sprintf("%q is %s where a list or an object of servers is expected", name, tree.KindOf(v.Value))
 		f.note(v.StartOffset, reason, "")
 	}
 	for key, row := range tree.Items(v) {
-		if f.tooManyRows(tree.Start(key, row)) {
-			return
+		if len(f.entries) == maxRows {
+			f.note(tree.Start(key, row), fmt.Sprintf("more than %d rows; from here on they are not read", maxRows), "")
+			return false
 		}
 		f.row(key, row)
-	}
-}
-
-// tooManyRows reports whether the file has too many rows, and notes that once.
-func (f *configFile) tooManyRows(offset int) bool {
-	if len(f.entries) < maxRows {
-		return false
-	}
-	if !f.truncated {
-		f.truncated = true
-		f.note(offset, fmt.Sprintf("more than %d rows; from here on they are not read", maxRows), "")
 	}
 	return true
 }

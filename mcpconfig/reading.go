@@ -85,15 +85,16 @@ func (r *reading) read() {
 		return
 	}
 	r.noteUnknown()
-	r.take(member{"era", storeIn(&s.Era, r.era)}, member{"timeout", storeIn(&s.Timeouts, r.timeouts)})
 	if on, present := r.flag("lazy"); present { // otherwise the program that mounts the server decides
 		s.Lazy = &on
 	}
-	r.take(member{"idle", storeIn(&s.Idle, r.bound)})
 	s.Pool = r.pool()
-	r.take(member{"tools", storeIn(&s.Tools, r.rules)})
+	r.take(
+		member{"era", storeIn(&s.Era, r.era)}, member{"timeout", storeIn(&s.Timeouts, r.timeouts)},
+		member{"idle", storeIn(&s.Idle, r.bound)}, member{"tools", storeIn(&s.Tools, r.rules)},
+		member{"profile", storeIn(&s.Profile, r.profile)},
+	)
 	s.Changes = r.policy()
-	r.take(member{"profile", storeIn(&s.Profile, r.profile)})
 	r.transport()
 	s.Single = r.Kind == config.KindStdio && r.single()
 }

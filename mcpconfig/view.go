@@ -38,6 +38,7 @@ type View struct {
 // viewEntry is a view with the values that only the reading needs.
 type viewEntry struct {
 	View
+	source     *source
 	unreadable bool // it cannot be read; its name stays taken, or a wider view might get it
 }
 
@@ -70,7 +71,7 @@ func (f *configFile) readViews(v *hujson.Value) {
 
 func (f *configFile) view(name string, m *hujson.ObjectMember) {
 	r := f.newReading("view "+tree.Quote(name)+" is left out: ", m.Name.StartOffset)
-	out := viewEntry{View: View{Name: name, File: f.path}}
+	out := viewEntry{View: View{Name: name, File: f.path}, source: f.source}
 	out.Line, _ = f.doc.Position(m.Name.StartOffset)
 	if len(name) > 64 || !viewName().MatchString(name) {
 		r.skip(m.Name.StartOffset, "it stands in a URL", `write letters, digits, ".", "_" and "-", at most 64`)
@@ -95,23 +96,18 @@ func (f *configFile) view(name string, m *hujson.ObjectMember) {
 // resolveViews returns the views that count, one for each name. The file with the higher precedence for servers wins. A
 // project's file that was only discovered comes last, so that a cloned repository widens no view of the user.
 func resolveViews(sources []*source) (out []View) {
-	type viewClaim struct {
-		viewEntry
-		source *source
-	}
-	var claims []viewClaim
+	var claims []viewEntry
 	for _, s := range sources {
 		for _, v := range s.views {
-			i := slices.IndexFunc(claims, func(c viewClaim) bool { return c.Name == v.Name })
+			i := slices.IndexFunc(claims, func(c viewEntry) bool { return c.Name == v.Name })
 			if i < 0 {
-				claims = append(claims, viewClaim{v, s})
+				claims = append(claims, v)
 				continue
 			}
-			old := claims[i]
-			loser := v
+			old, loser := claims[i], v
 			if old.source == s || s.approved && !old.source.approved ||
 				s.approved == old.source.approved && s.group > old.source.group {
-				claims[i], loser = viewClaim{v, s}, old.viewEntry
+				claims[i], loser = v, old
 			}
 			by := claims[i]
 			s.notes = append(s.notes, Note{

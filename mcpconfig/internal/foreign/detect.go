@@ -62,50 +62,40 @@ func Detect(doc *tree.Doc, p *Place) string {
 // signs are marks of the servers of one client: keys of rows, words for their types, and keys next to the servers.
 type signs struct{ client, keys, types, siblings string }
 
-// signsOf returns the signs of the clients that keep their servers under a name. If a file has none of these signs, it
-// belongs to the client without signs.
-func signsOf(name string) []signs {
-	switch name {
-	case "mcpServers":
-		return []signs{
-			{"gemini-cli", "httpUrl includeTools excludeTools trust authProviderType", "", ""},
-			{"mcporter", "baseUrl base_url bearerTokenEnv bearer_token_env lifecycle", "", "imports"},
-			{"windsurf", "serverUrl", "", ""},
-			{"roo", "alwaysAllow", "", ""},
-			{"cline", "autoApprove", "streamableHttp", ""},
-			{"claude-code", "headersHelper", "", "projects"},
-			{"cursor", "auth", "", ""},
-			{"mcphost", "allowedTools excludedTools environment", "", ""},
-			{"copilot-cli", "", "local", ""},
-			{"indus-agents", "", "https", ""},
-			{client: Native},
-		}
-	case "amp.mcpServers":
-		return []signs{{client: "amp"}}
-	case "mcp_servers":
-		return []signs{{client: "codex"}}
-	case "context_servers":
-		return []signs{{client: "zed"}}
-	case "servers":
-		return []signs{{"vscode", "sandbox sandboxEnabled dev gallery", "", "inputs"}, {client: Native}}
-	case "mcp":
-		return []signs{
-			{"opencode", "environment", "local remote", ""},
-			{"crush", "", "stdio http sse", ""},
-			{client: "opencode"},
-		}
-	case "extensions":
-		return []signs{{"goose", "cmd uri env_keys bundled type", "", ""}}
-	}
-	return nil
+// serverNames are the names under which clients keep their servers, with the signs of these clients, in the order in
+// which Detect looks for them. If a file has none of the signs, it belongs to the client without signs.
+var serverNames = []struct {
+	name  string
+	signs []signs
+}{
+	{"mcpServers", []signs{
+		{"gemini-cli", "httpUrl includeTools excludeTools trust authProviderType", "", ""},
+		{"mcporter", "baseUrl base_url bearerTokenEnv bearer_token_env lifecycle", "", "imports"},
+		{"windsurf", "serverUrl", "", ""},
+		{"roo", "alwaysAllow", "", ""},
+		{"cline", "autoApprove", "streamableHttp", ""},
+		{"claude-code", "headersHelper", "", "projects"},
+		{"cursor", "auth", "", ""},
+		{"mcphost", "allowedTools excludedTools environment", "", ""},
+		{"copilot-cli", "", "local", ""},
+		{"indus-agents", "", "https", ""},
+		{client: Native},
+	}},
+	{"amp.mcpServers", []signs{{client: "amp"}}},
+	{"mcp_servers", []signs{{client: "codex"}}},
+	{"context_servers", []signs{{client: "zed"}}},
+	{"servers", []signs{{"vscode", "sandbox sandboxEnabled dev gallery", "", "inputs"}, {client: Native}}},
+	{"mcp", []signs{
+		{"opencode", "environment", "local remote", ""},
+		{"crush", "", "stdio http sse", ""},
+		{client: "opencode"},
+	}},
+	{"extensions", []signs{{"goose", "cmd uri env_keys bundled type", "", ""}}},
 }
 
 func detectContent(doc *tree.Doc) string {
-	members := []string{
-		"mcpServers", "amp.mcpServers", "mcp_servers", "context_servers", "servers", "mcp", "extensions",
-	}
-	for _, name := range members {
-		servers := tree.At(&doc.Root, name)
+	for _, m := range serverNames {
+		name, servers := m.name, tree.At(&doc.Root, m.name)
 		switch {
 		case name == "mcpServers" && tree.Has(servers, '['):
 			return detectList(doc, servers)
@@ -117,7 +107,7 @@ func detectContent(doc *tree.Doc) string {
 			!rowsHave(servers, "environment") && !rowsTyped(servers, "local", "remote"):
 			return "crush"
 		case tree.Has(servers, '{'):
-			for _, s := range signsOf(name) {
+			for _, s := range m.signs {
 				if s == (signs{client: s.client}) ||
 					rowsHave(servers, strings.Fields(s.keys)...) ||
 					rowsTyped(servers, strings.Fields(s.types)...) ||

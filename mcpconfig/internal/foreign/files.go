@@ -16,7 +16,7 @@ type spot struct{ os, root, path, variable string }
 
 func (d *dialect) spots() []spot {
 	var out []spot
-	for _, word := range strings.Fields(d.files) {
+	for word := range strings.FieldsSeq(d.files) {
 		var s spot
 		if system, rest, ok := strings.Cut(word, "="); ok {
 			s.os, word = system, rest
@@ -70,20 +70,20 @@ func (p *Place) find(s spot) string {
 }
 
 func (p *Place) root(root string) string {
+	below := ""
 	switch {
 	case root == "./":
 		return p.Dir
 	case root == "config:", root == "app:" && p.OS != "darwin" && p.OS != "windows":
 		return p.Config
-	case root == "roaming:" || root == "app:" && p.OS == "windows":
+	case root == "app:" && p.OS == "darwin":
+		below = "Library/Application Support"
+	case root != "~/":
 		if p.Env != nil {
 			if dir, _ := p.Env("APPDATA"); dir != "" {
 				return dir
 			}
 		}
-	}
-	below := map[string]string{"~/": "", "app:": "Library/Application Support", "roaming:": "AppData/Roaming"}[root]
-	if root == "app:" && p.OS == "windows" {
 		below = "AppData/Roaming"
 	}
 	if p.Home == "" {

@@ -210,16 +210,13 @@ func reportPlainSecrets(d mcpconfig.Definition, path string, s show.Streams) {
 	}
 }
 
-func newEnable(s show.Streams) *cobra.Command {
-	return newSwitch(true, "enable", "Switch a server on", "Enable a server that is disabled in its file.", s)
-}
-
-func newDisable(s show.Streams) *cobra.Command {
-	return newSwitch(false, "disable", "Switch a server off",
-		"Switch a server off. Its row stays in the file, and hides others of that name in\nfiles that come behind.", s)
-}
-
-func newSwitch(on bool, verb, short, long string, s show.Streams) *cobra.Command {
+// newSwitch returns the command enable or disable.
+func newSwitch(on bool, s show.Streams) *cobra.Command {
+	verb, short, long := "enable", "Switch a server on", "Enable a server that is disabled in its file."
+	if !on {
+		verb, short = "disable", "Switch a server off"
+		long = "Switch a server off. Its row stays in the file, and hides others of that name in\nfiles that come behind."
+	}
 	long += strings.ReplaceAll(`
 
 A session:
