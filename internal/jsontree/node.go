@@ -167,16 +167,11 @@ func (n *Node) Child(step string) *Node {
 
 // Path returns the JSON Pointer (RFC 6901) of a value in the tree that was read. For a value that was made, it is the
 // pointer of the original value.
-func (n *Node) Path() string { return string(n.appendPath(nil)) }
-
-func (n *Node) appendPath(out []byte) []byte {
+func (n *Node) Path() string {
 	for n.Original != nil {
 		n = n.Original
 	}
-	if n.Parent == nil {
-		return out
-	}
-	return append(append(n.Parent.appendPath(out), '/'), text.PointerStep(n.step())...)
+	return text.Pointer(n.Steps()...)
 }
 
 // Steps returns the names and indexes that lead to a value that was read.
@@ -242,24 +237,14 @@ func (n *Node) AppendUpTo(out []byte, limit int) []byte {
 
 // Same reports whether two values are written alike.
 func (n *Node) Same(o *Node) bool {
-	if n == o {
+	switch {
+	case n == o:
 		return true
-	}
-	if n.Kind != o.Kind || len(n.Fields) != len(o.Fields) || len(n.Elems) != len(o.Elems) {
+	case n.Kind != o.Kind:
 		return false
-	}
-	if n.Kind != '{' && n.Kind != '[' {
+	case n.Kind != '{' && n.Kind != '[':
 		return string(n.Text) == string(o.Text)
 	}
-	for i := range n.Fields {
-		if n.Fields[i].Name != o.Fields[i].Name || !n.Fields[i].Value.Same(o.Fields[i].Value) {
-			return false
-		}
-	}
-	for i := range n.Elems {
-		if !n.Elems[i].Same(o.Elems[i]) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(n.Elems, o.Elems, (*Node).Same) && slices.EqualFunc(n.Fields, o.Fields,
+		func(a, b Field) bool { return a.Name == b.Name && a.Value.Same(b.Value) })
 }
