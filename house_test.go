@@ -62,7 +62,7 @@ var roomBudget = map[string]int{
 	"operation": 2630,
 	"policy":    3760,
 	"replica":   1130,
-	"schema":    9180,
+	"schema":    9150,
 	"toolbox":   7490,
 }
 

@@ -57,11 +57,10 @@ func (a *adapter) wantsProperties(d *builder) bool {
 type objectAdapter struct {
 	*adapter
 	*builder
-	out      *node           // the properties
-	outNames map[string]bool // names in out, built at the first call of hasName
-	needed   []*node         // the names that are required in the result
-	missing  []*node         // the required names that are not declared
-	undo     *inverse
+	out     *node   // the properties
+	needed  []*node // the names that are required in the result
+	missing []*node // the required names that are not declared
+	undo    *inverse
 }
 
 // adaptProperties adapts each property. It reports false if a required property cannot be adapted.
@@ -155,9 +154,6 @@ func (o *objectAdapter) addProperty(f field, names map[string]string, r schemaRe
 		o.change(original, rule.Required, "made required, with null for what is not given", "", narrowed)
 	}
 	o.out.Fields = append(o.out.Fields, f)
-	if o.outNames != nil {
-		o.outNames[f.Name] = true
-	}
 	if required {
 		o.needed = append(o.needed, &node{Kind: '"', Text: f.Key})
 	}
@@ -302,17 +298,6 @@ func (o *objectAdapter) sortRequired(old *node) {
 		return order[name]
 	}
 	slices.SortStableFunc(o.needed, func(x, y *node) int { return place(x) - place(y) })
-}
-
-// hasName reports whether a property has the name already.
-func (o *objectAdapter) hasName(name string) bool {
-	if o.outNames == nil {
-		o.outNames = make(map[string]bool, len(o.out.Fields))
-		for i := range o.out.Fields {
-			o.outNames[o.out.Fields[i].Name] = true
-		}
-	}
-	return o.outNames[name]
 }
 
 // acceptsNull reports whether an adapted schema accepts null.

@@ -32,14 +32,6 @@
 // decision, so that each finds the faults of the other. In the tests, an independent validator and the providers' own
 // SDKs check both. The package schema/rule has the types of rules and findings.
 //
-// # Normalization
-//
-// [Normalize] is total and pure. It returns a schema for any bytes, and the same schema for the same bytes. It leaves a
-// normalised schema unchanged. Only the type of a node decides how the node is handled. Normalize enters only
-// properties and additionalProperties of an object, and items of an array. Every other value is either copied byte for
-// byte or dropped as a whole. That includes items of an object, properties of a string, and everything inside anyOf or
-// enum.
-//
 // # Bounds
 //
 // Measure and Normalize take linear time and recurse at most 1,000 levels deep, whatever the input. Adapt and Check

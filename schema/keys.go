@@ -59,11 +59,11 @@ func (o *objectAdapter) newNames(props *node) map[string]string {
 	if g.Max == 0 {
 		g = safeKey
 	}
-	isDeclared := lookUpFields(props.Fields)
+	isDeclared, isInUse := lookUpFields(props.Fields), lookUpFields(o.out.Fields)
 	isRequired := lookUpNames(o.builder.get("required").Elements())
 	assigned := map[string]bool{}
 	isTaken := func(name string) bool {
-		return assigned[name] || isDeclared(name) || isRequired(name) || o.hasName(name)
+		return assigned[name] || isDeclared(name) || isRequired(name) || isInUse(name)
 	}
 	wanted := make(map[string]int, len(refused))
 	for _, name := range refused {

@@ -57,10 +57,8 @@ func withoutWords(n *node, drop func(w string) bool) *node {
 
 // withValue changes the value of a keyword in place. No other code may hold n yet.
 func withValue(n *node, w string, value *node) *node {
-	for i := range n.Fields {
-		if n.Fields[i].Name == w {
-			n.Fields[i].Value = value
-		}
+	if i := jsontree.IndexOf(n.Fields, w); i >= 0 {
+		n.Fields[i].Value = value
 	}
 	return n
 }

@@ -16,7 +16,8 @@ const fallback = `{"type":"object","properties":{}}`
 const maxLevels = 1_000
 
 // Normalize returns the schema that the first editions of this bridge showed to models. It accepts any bytes and
-// returns a new slice of compact JSON: an object with a type. The keys of input keep their order and spelling.
+// returns a new slice of compact JSON: an object with a type. The keys of input keep their order and spelling. A
+// normalised schema stays unchanged.
 //
 // For a schema and for each schema below it:
 //

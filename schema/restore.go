@@ -232,25 +232,19 @@ func (a *Adapted) Path(original string) string {
 	if a.undo == nil {
 		return original
 	}
-	path := original
 	s := a.undo
 	out := ""
 	if s.wrapped {
 		_, s, _ = s.inner.forward("input", map[*inverse]bool{})
 		out = "/input"
 	}
-	for path != "" {
-		step, rest, found := strings.Cut(path[1:], "/")
-		if found {
-			rest = "/" + rest
-		}
-		name := text.FromPointerStep(step)
-		adapted, next, ok := s.forward(name, map[*inverse]bool{})
+	for _, step := range strings.Split(original, "/")[1:] {
+		adapted, next, ok := s.forward(text.FromPointerStep(step), map[*inverse]bool{})
 		if !ok {
 			return out
 		}
 		out += "/" + text.PointerStep(adapted)
-		path, s = rest, next
+		s = next
 	}
 	return out
 }

@@ -42,10 +42,8 @@ func typeNamed(name string) typeSet {
 	if name == "number" {
 		return typeNumber | typeInteger
 	}
-	for i, n := range typeNames {
-		if n == name {
-			return 1 << i
-		}
+	if i := slices.Index(typeNames, name); i >= 0 {
+		return 1 << i
 	}
 	return 0
 }
