@@ -75,7 +75,7 @@ func opInput(ctx context.Context, words []string, s show.Streams) (*arguments.In
 func (f *opFlags) call(
 	ctx context.Context, r *operation.Registry, name string, a *arguments.Input, s show.Streams,
 ) error {
-	spec, err := findOp(r, name)
+	spec, err := f.find(name)
 	if err != nil {
 		return err
 	}

@@ -58,6 +58,7 @@ type opFlags struct {
 	trust, asJSON       bool
 	tokenFile, tokenEnv string
 	input               *arguments.Input // for a call
+	specs               []operation.Spec // of the server, as the adapter made them
 }
 
 // command returns a command of op. Its first argument is the URL of a server, and run gets the server's operations.
@@ -107,7 +108,9 @@ func (f *opFlags) operations(ctx context.Context, endpoint string, s show.Stream
 	if err != nil {
 		return nil, f.importError(ctx, err)
 	}
+	f.specs = []operation.Spec{}
 	for i := range all {
+		f.specs = append(f.specs, all[i].Spec)
 		all[i].Spec.Visibility = operation.External // the adapter makes them Internal; here a person is the caller
 	}
 	r := operation.NewRegistry(nil)
@@ -185,23 +188,12 @@ func (f *opFlags) token(ctx context.Context, s show.Streams) (operation.Secret, 
 	return operation.NewSecret(text), nil
 }
 
-// specsOf returns the operations as the adapter made them.
-func specsOf(r *operation.Registry) []operation.Spec {
-	out := []operation.Spec{}
-	for _, e := range r.Snapshot().Operations {
-		e.Spec.Visibility = operation.Internal
-		out = append(out, e.Spec)
+// find returns the operation with a name. If there is none, the error suggests similar names.
+func (f *opFlags) find(name string) (operation.Spec, error) {
+	if i := slices.IndexFunc(f.specs, func(s operation.Spec) bool { return s.Name == name }); i >= 0 {
+		return f.specs[i], nil
 	}
-	return out
-}
-
-// findOp returns the operation with a name. If there is none, the error suggests similar names.
-func findOp(r *operation.Registry, name string) (operation.Spec, error) {
-	all := specsOf(r)
-	if i := slices.IndexFunc(all, func(s operation.Spec) bool { return s.Name == name }); i >= 0 {
-		return all[i], nil
-	}
-	known := show.Names(all, func(s operation.Spec) string { return s.Name })
+	known := show.Names(f.specs, func(s operation.Spec) string { return s.Name })
 	return operation.Spec{}, command.Usagef("no operation named %q%s", name,
 		cmp.Or(command.DidYouMean(name, known), "; indus op ls lists them"))
 }
@@ -209,7 +201,7 @@ func findOp(r *operation.Registry, name string) (operation.Spec, error) {
 func newOpLs(s show.Streams) *cobra.Command {
 	var f opFlags
 	return f.command(s, "print a JSON array of all that is known of each",
-		func(_ context.Context, r *operation.Registry, _ []string) error { return f.printOps(s, r) },
+		func(context.Context, *operation.Registry, []string) error { return f.printOps(s) },
 		cobra.Command{
 			Use: "ls URL", Aliases: []string{"list"}, Short: "List the operations of a server", Long: opLsHelp,
 			Args: command.Needs(1, "a URL; see indus op ls -h", "URL"),
@@ -228,12 +220,12 @@ A session:
 
 ` + opExitHelp
 
-func (f *opFlags) printOps(s show.Streams, r *operation.Registry) error {
+func (f *opFlags) printOps(s show.Streams) error {
 	if f.asJSON {
-		return s.WriteIndented(specsOf(r))
+		return s.WriteIndented(f.specs)
 	}
 	var p show.Page
-	for _, spec := range specsOf(r) {
+	for _, spec := range f.specs {
 		p.Printf("%-8s  %s\n", spec.Kind, spec.Name+signature.Parse(spec.Input).Signature(arguments.Style))
 		if text := show.Summary(spec.Description); text != "" {
 			p.Printf("    %s\n", text)
@@ -243,9 +235,10 @@ func (f *opFlags) printOps(s show.Streams, r *operation.Registry) error {
 }
 
 func newOpSchema(s show.Streams) *cobra.Command {
-	return new(opFlags).command(s, "print JSON, as it does anyway",
-		func(_ context.Context, r *operation.Registry, args []string) error {
-			spec, err := findOp(r, args[0])
+	var f opFlags
+	return f.command(s, "print JSON, as it does anyway",
+		func(_ context.Context, _ *operation.Registry, args []string) error {
+			spec, err := f.find(args[0])
 			if err != nil {
 				return err
 			}
