@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 )
@@ -33,8 +34,7 @@ type recorder struct {
 	wrote  func([]Entry, error) // is called after each write
 
 	mu      sync.Mutex
-	queue   []Entry
-	writing bool
+	queue   []Entry       // with the batch that is being written
 	err     error         // of the last write
 	full    bool          // recording has stopped
 	changed chan struct{} // closed and replaced at each change
@@ -81,7 +81,7 @@ func (r *recorder) run() {
 	defer close(r.ended)
 	pause := firstRetry
 	for r.ctx.Err() == nil {
-		batch, changed := r.takeBatch()
+		batch, changed := r.nextBatch()
 		var again <-chan time.Time
 		if len(batch) > 0 {
 			if r.write(r.ctx, batch) == nil {
@@ -100,22 +100,20 @@ func (r *recorder) run() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lastWrite)
 	defer cancel()
-	if batch, _ := r.takeBatch(); len(batch) > 0 {
+	if batch, _ := r.nextBatch(); len(batch) > 0 {
 		if err := r.write(ctx, batch); err != nil {
 			r.logger.Error("the ledger cannot be written", "entries", len(batch), "err", err)
 		}
 	}
 }
 
-func (r *recorder) takeBatch() ([]Entry, <-chan struct{}) {
+func (r *recorder) nextBatch() ([]Entry, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	batch := r.queue
-	r.queue, r.writing = nil, len(batch) > 0
-	return batch, r.changed
+	return slices.Clip(r.queue), r.changed
 }
 
-// write appends a batch to the log. If that fails, it queues the batch again.
+// write appends a batch to the log. If that fails, the batch stays in the queue.
 func (r *recorder) write(ctx context.Context, batch []Entry) error {
 	_, err := r.log.Append(ctx, batch...)
 	if l, ok := r.log.(fileLog); ok {
@@ -124,12 +122,10 @@ func (r *recorder) write(ctx context.Context, batch []Entry) error {
 	defer r.wrote(batch, err)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.writing = false
-	if err != nil {
-		r.queue = append(batch, r.queue...)
-		if r.err == nil {
-			r.logger.Warn("the ledger cannot be written", "err", err)
-		}
+	if err == nil {
+		r.queue = slices.Clone(r.queue[len(batch):])
+	} else if r.err == nil {
+		r.logger.Warn("the ledger cannot be written", "err", err)
 	}
 	if !r.full {
 		r.err = err
@@ -149,7 +145,7 @@ func (r *recorder) isFailing() bool {
 func (r *recorder) flush(ctx context.Context) error {
 	for {
 		r.mu.Lock()
-		empty, err, changed := len(r.queue) == 0 && !r.writing, r.err, r.changed
+		empty, err, changed := len(r.queue) == 0, r.err, r.changed
 		r.mu.Unlock()
 		if empty || err != nil {
 			return err
