@@ -107,16 +107,13 @@ func (v *view) followers(
 		}
 		f.markAnswered = sync.OnceFunc(func() { close(f.answered) })
 		for _, id := range ids {
-			origin, own, err := v.gateway.openTask(ctx, m.Caller, id)
-			if v.transparent {
-				origin, own, err = f.origin, ownTask{id: id}, nil
-			}
-			if err != nil || origin != f.origin {
-				continue
-			}
-			it := &item{}
-			if err := v.setTask(ctx, m, it, s.ID, origin, own); err != nil {
-				continue
+			it, own := administeredItem(s.ID), ownTask{id: id}
+			if !v.transparent {
+				origin, opened, err := v.gateway.openTask(ctx, m.Caller, id)
+				if err != nil || origin != f.origin || v.gateway.setTask(ctx, m, it, origin, opened) != nil {
+					continue
+				}
+				own = opened
 			}
 			if _, err := v.gateway.admit(ctx, it); err == nil {
 				f.ids[own.id], f.items[id] = id, it

@@ -20,7 +20,7 @@ import (
 // because it is unknown which of the two the server reads.
 func (v *view) itemOf(ctx context.Context, server string, m interop.Message) (*item, error) {
 	// A method that indus does not know needs the right to administer the server.
-	it := &item{action: policy.Administer, Item: policy.Item{Kind: policy.Server, Server: server}}
+	it := administeredItem(server)
 	if members, err := wire.Members(m.Params); len(m.Params) > 0 && err == nil {
 		if err := wire.Unique(members); err != nil {
 			return nil, protocol.InvalidParams(m.Method, "%v", err)
@@ -46,13 +46,26 @@ func (v *view) itemOf(ctx context.Context, server string, m interop.Message) (*i
 	case methods.ByRef:
 		err = v.completedItem(m, it)
 	case methods.ByTask:
-		err = v.taskItem(ctx, m, it)
+		var origin serverOrigin
+		var own ownTask
+		if v.transparent { // the id of the task is the server's own, which does not show the tool
+			break
+		}
+		origin, own, err = v.gateway.taskOwner(ctx, m)
+		if err == nil {
+			err = v.gateway.setTask(ctx, m, it, origin, own)
+		}
 	}
 	if row.Handler == methods.FromAll || m.Method == protocol.MethodToolsList {
 		it.Item, it.action, err = policy.Item{Kind: policy.Server, Server: server}, policy.List, nil
 	}
 	it.unlisted = v.transparent && it.Kind == policy.Tool && !v.listsTool(it.Name)
 	return it, err
+}
+
+// administeredItem returns the item of a request that needs the right to administer a server.
+func administeredItem(server string) *item {
+	return &item{action: policy.Administer, Item: policy.Item{Kind: policy.Server, Server: server}}
 }
 
 // listsTool reports whether a transparent view lists a tool of this name, to any caller.
@@ -191,35 +204,16 @@ func (t *taskTools) find(origin serverOrigin, id string) ownTask {
 	return ownTask{id, t.tools[taskKey{origin, id}]}
 }
 
-// taskItem sets the item of a request about a task: the tool whose call made the task. The arguments were judged when
-// the task was made.
-func (v *view) taskItem(ctx context.Context, m interop.Message, it *item) error {
-	if v.transparent {
-		return v.setTask(ctx, m, it, it.Server, serverOrigin{}, ownTask{})
-	}
-	origin, own, err := v.gateway.taskOwner(ctx, m)
-	if err != nil {
-		return err
-	}
-	return v.setTask(ctx, m, it, it.Server, origin, own)
-}
-
-// setTask sets the item of a request about a task of a server. In a transparent view, a task has the server's own id,
-// which does not show its tool.
-func (v *view) setTask(
-	ctx context.Context, m interop.Message, it *item, server string, origin serverOrigin, own ownTask,
-) error {
-	if v.transparent {
-		it.Item, it.action = policy.Item{Kind: policy.Server, Server: server}, policy.Administer
-		return nil
-	}
+// setTask makes the item of a request about a task of it.Server the tool whose call made the task. The arguments were
+// judged when the task was made.
+func (g *Gateway) setTask(ctx context.Context, m interop.Message, it *item, origin serverOrigin, own ownTask) error {
 	if own.tool == "" {
-		own = v.gateway.taskTools.find(origin, own.id)
+		own = g.taskTools.find(origin, own.id)
 	}
 	if own.tool == "" && exchangeOf(ctx).enforces() {
 		return protocol.InvalidParams(m.Method, "no task has this taskId: the tool that made it is not known any more")
 	}
-	it.Item, it.action, it.continues = v.gateway.PolicyItem(server, own.tool), policy.Call, true
+	it.Item, it.action, it.continues = g.PolicyItem(it.Server, own.tool), policy.Call, true
 	return nil
 }
 
