@@ -21,14 +21,9 @@ func (h *Host) elsewhere(r *http.Request, m *postedMessage, caller toolbox.Princ
 	if h.opts.Replica == nil || replica.From(r.Context()) != nil {
 		return sealed.Token{}, false
 	}
-	if m == nil || !m.modern {
-		return h.sessionElsewhere(r, caller)
+	if m != nil && m.modern {
+		return h.opts.Keys.Elsewhere(strings.TrimPrefix(heldState(m), parked.Prefix), string(caller))
 	}
-	return h.opts.Keys.Elsewhere(strings.TrimPrefix(heldState(m), parked.Prefix), string(caller))
-}
-
-// sessionElsewhere is elsewhere for a request of a legacy session.
-func (h *Host) sessionElsewhere(r *http.Request, caller toolbox.Principal) (sealed.Token, bool) {
 	id, ok := protocol.OneHeader(r.Header, protocol.HeaderSession)
 	if !ok || h.sessions.has(id) {
 		return sealed.Token{}, false
@@ -58,16 +53,14 @@ func heldState(m *postedMessage) (state string) {
 // forward sends a request to the replica that holds its state t, and relays the answer.
 func (h *Host) forward(w http.ResponseWriter, r *http.Request, m *postedMessage, t *sealed.Token) *refusal {
 	isStream := m == nil && r.Method == http.MethodGet || m != nil && m.method == protocol.MethodListen
-	if !isStream { // Drain waits for it
-		if !h.front.requests.Enter() {
-			return refuse(http.StatusServiceUnavailable, errDraining.Error())
-		}
-		defer h.front.requests.Leave()
-	}
 	if isStream {
 		stream, stop := h.reauthenticate(r, toolbox.Principal(t.Principal))
 		defer stop()
 		r = stream
+	} else if h.front.requests.Enter() { // Drain waits for it
+		defer h.front.requests.Leave()
+	} else {
+		return refuse(http.StatusServiceUnavailable, errDraining.Error())
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
