@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -143,11 +142,9 @@ type refusal struct {
 	again  bool // the client was asked, and the decision has to be made again
 }
 
-func (r *refusal) Error() string { return r.text }
-
 // admit decides whether a request may reach an item: policy, limit and approval, in this order. It returns the entry to
-// end with the answer, and nil or a *refusal. The entry is nil if nothing is recorded.
-func (g *Gateway) admit(ctx context.Context, it *item) (*entry, error) {
+// end with the answer, and the refusal or nil. The entry is nil if nothing is recorded.
+func (g *Gateway) admit(ctx context.Context, it *item) (*entry, *refusal) {
 	x := exchangeOf(ctx)
 	if x.policies == nil && x.main == nil {
 		return nil, nil
@@ -319,12 +316,6 @@ func byOperator(ctx context.Context, err error) error {
 
 var errByOperator error = &interop.RPCError{Code: codeRefused, Message: activity.ErrCancelled.Error()}
 
-// refusalIn returns the refusal in an error, or nil.
-func refusalIn(err error) *refusal {
-	r, _ := errors.AsType[*refusal](err)
-	return r
-}
-
 // admitCall admits a call of a tool and runs it.
 func (g *Gateway) admitCall(
 	ctx context.Context, c toolbox.Call, find finder, run func(context.Context) (*toolbox.Result, error),
@@ -368,8 +359,8 @@ func (g *Gateway) admitCall(
 func (g *Gateway) callItem(
 	ctx context.Context, it *item, run func(context.Context) (*toolbox.Result, error),
 ) (*toolbox.Result, *entry, error) {
-	e, err := g.admit(ctx, it)
-	if refused := refusalIn(err); refused != nil {
+	e, refused := g.admit(ctx, it)
+	if refused != nil {
 		r, err := refused.toolAnswer(it.name)
 		return r, e, err
 	}

@@ -45,11 +45,16 @@ func (g *Gateway) approve(ctx context.Context, x *exchange, it *item, e *entry, 
 	}
 	answered := x.takeAnswer(ctx, book)
 	wanted := x.approvalItem(it, v)
-	describe := func(i *approval.Item) { x.describe(ctx, it, i) }
-	found, pending, refused := spend(ctx, book, e, wanted, describe)
+	found, outcome, err := book.Require(ctx, wanted, func(i *approval.Item) { x.describe(ctx, it, i) })
+	if err != nil {
+		return &refusal{outcome: audit.Denied, text: "this needs the approval of a person: " + err.Error()}
+	}
+	e.Approval, e.Approver = found.ID, found.By
 	switch {
-	case !pending:
-		return refused
+	case outcome == approval.Denied:
+		return denied(found)
+	case outcome != approval.Pending:
+		return nil
 	case wanted.Way == approval.Other || !x.canAsk(it) || found.ID == answered || found.ID == it.asked:
 		return g.waits(found)
 	case x.message.Era == interop.Modern:
@@ -66,23 +71,6 @@ func (g *Gateway) approve(ctx context.Context, x *exchange, it *item, e *entry, 
 	}
 	it.asked = found.ID
 	return &refusal{again: true}
-}
-
-// spend spends the grant for a request. If there is none, pending reports that found waits for a decision. Otherwise
-// refused is nil, or the reason against the request.
-func spend(
-	ctx context.Context, book *approval.Book, e *entry, wanted approval.Item, describe func(*approval.Item),
-) (found approval.Item, pending bool, refused *refusal) {
-	found, outcome, err := book.Require(ctx, wanted, describe)
-	if err != nil {
-		text := "this needs the approval of a person: " + err.Error()
-		return found, false, &refusal{outcome: audit.Denied, text: text}
-	}
-	e.Approval, e.Approver = found.ID, found.By
-	if outcome == approval.Denied {
-		refused = denied(found)
-	}
-	return found, outcome == approval.Pending, refused
 }
 
 // approvalItem returns the approval that a request needs, without the texts of describe.

@@ -193,17 +193,16 @@ func (v *view) mayContain(server, feature string) bool {
 	return v.scope.mayContain(server, methods.ByURI) || v.scope.mayContain(server, methods.ByTool) // the pages of tools
 }
 
-// forgetPaces stops the pending notifications of a server. "" means all servers.
+// forgetPaces stops the pending notifications of a server.
 func (g *Gateway) forgetPaces(server string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for key, p := range g.paces {
-		if server != "" && key.server != server {
-			continue
+		if key.server == server {
+			if p.timer != nil {
+				p.timer.Stop()
+			}
+			delete(g.paces, key)
 		}
-		if p.timer != nil {
-			p.timer.Stop()
-		}
-		delete(g.paces, key)
 	}
 }

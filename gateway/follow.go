@@ -115,7 +115,7 @@ func (v *view) followers(
 				}
 				own = opened
 			}
-			if _, err := v.gateway.admit(ctx, it); err == nil {
+			if _, refused := v.gateway.admit(ctx, it); refused == nil {
 				f.ids[own.id], f.items[id] = id, it
 			}
 		}

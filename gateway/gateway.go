@@ -363,6 +363,5 @@ func (g *Gateway) Close() {
 	}
 	g.attached.Close()
 	g.unwatch()
-	g.forgetPaces("")
 	g.running.Wait()
 }

@@ -44,8 +44,8 @@ func (v *view) request(ctx context.Context, server string, m interop.Message) (j
 		it = &item{Item: policy.Item{Kind: policy.Server, Server: server}}
 	}
 	it.continues = it.continues || x.continues(ctx, server, m.Params)
-	e, err := v.gateway.admit(ctx, it)
-	if refused := refusalIn(err); refused != nil {
+	e, refused := v.gateway.admit(ctx, it)
+	if refused != nil {
 		return refused.answer(m, v.unknown(m, it))
 	}
 	raw, err := v.send(ctx, server, m)

@@ -5,9 +5,11 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -143,21 +145,13 @@ func (g *Gateway) tooManySignIns(caller toolbox.Principal) bool {
 
 // signInFirst returns a fault that asks the client to open an address.
 func signInFirst(fault *interop.Fault, id, address string) error {
-	type elicitation struct {
-		Mode    string `json:"mode"`
-		ID      string `json:"elicitationId"`
-		URL     string `json:"url"`
-		Message string `json:"message"`
-	}
-	data, err := json.Marshal(map[string][]elicitation{
-		"elicitations": {{"url", id, address, "Sign in to " + fault.Server + "."}},
-	})
-	if err != nil {
-		return err
-	}
+	elicitation := wire.Object{}.Text("mode", "url").Text("elicitationId", id).Text("url", address).
+		Text("message", "Sign in to "+fault.Server+".").JSON()
+	list := slices.Concat([]byte("["), elicitation, []byte("]"))
 	f := *fault
 	f.Cause = &interop.RPCError{
-		Code: protocol.CodeURLRequired, Message: "sign in to " + fault.Server + " first", Data: data,
+		Code: protocol.CodeURLRequired, Message: "sign in to " + fault.Server + " first",
+		Data: wire.Object{}.Raw("elicitations", list).JSON(),
 	}
 	return &f
 }

@@ -45,8 +45,8 @@ func (v *view) subscribe(
 	var subscribing sync.WaitGroup
 	for i, owner := range owners {
 		it := item{Item: partItem(nil, methods.ByURI, owner), action: policy.Subscribe}
-		if _, err := v.gateway.admit(ctx, &it); err != nil { // as if it were not there, unless a limit refuses it
-			if refused := refusalIn(err); refused != nil && refused.retry > 0 {
+		if _, refused := v.gateway.admit(ctx, &it); refused != nil { // as if it were not there, unless a limit refuses it
+			if refused.retry > 0 {
 				_, failed = refused.answer(m, nil)
 			}
 			continue
@@ -114,7 +114,7 @@ func (v *view) unsubscribe(ctx context.Context, m interop.Message, uri string) e
 	}
 	if len(owners) == 1 { // more of them are not asked
 		it := item{Item: partItem(nil, methods.ByURI, owners[0]), action: policy.Subscribe, continues: true}
-		if _, err := v.gateway.admit(ctx, &it); err != nil {
+		if _, refused := v.gateway.admit(ctx, &it); refused != nil {
 			return v.unknownURI(m, uri)
 		}
 	}
