@@ -159,17 +159,12 @@ func (c *checker) unknownNames(n ast.IsNode, where excerpt) (problems []error) {
 		if isDynamic(n) {
 			return false
 		}
-		name := ""
-		switch v := n.(type) {
-		case ast.NodeTypeAccess:
-			name = string(v.Value)
-		case ast.NodeTypeHas:
-			if isDynamic(v.Arg) {
-				return false
-			}
-			name = string(v.Value)
-		default:
+		owner, name := memberOf(n)
+		if owner == nil {
 			return true
+		}
+		if isDynamic(owner) {
+			return false
 		}
 		if !slices.Contains(c.names, name) {
 			problem := fmt.Sprintf("no entity and no context has an attribute %q", name)

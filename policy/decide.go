@@ -257,18 +257,13 @@ func (d *decision) conditions(e *environment, action Action, found []matched, an
 
 // evaluate evaluates the conditions of rules whose scopes apply.
 func evaluate(e *environment, found []matched, gaps []gap) {
-	diagnostic := func(policies iter.Seq2[cedar.PolicyID, *cedar.Policy]) cedar.Diagnostic {
-		_, diagnostic := cedar.Authorize(sequence(policies), e, e.request)
-		return diagnostic
-	}
-	result := diagnostic(func(yield func(cedar.PolicyID, *cedar.Policy) bool) {
-		for i := range found {
-			r := found[i].rule
-			if r.conditions != nil && !yield(r.id, r.withoutGaps(gaps)) {
+	_, result := cedar.Authorize(sequence(func(yield func(cedar.PolicyID, *cedar.Policy) bool) {
+		for _, m := range found {
+			if m.conditions != nil && !yield(m.id, m.withoutGaps(gaps)) {
 				return
 			}
 		}
-	})
+	}), e, e.request)
 	byID := func(id cedar.PolicyID) *matched {
 		return &found[slices.IndexFunc(found, func(m matched) bool { return m.id == id })]
 	}
@@ -306,15 +301,8 @@ func (r *rule) withoutGaps(gaps []gap) *cedar.Policy {
 			}
 			return n
 		}
-		switch v := n.(type) {
-		case ast.NodeTypeAccess:
-			if variable(v.Arg) == "context" {
-				return n
-			}
-		case ast.NodeTypeHas:
-			if variable(v.Arg) == "context" {
-				return n
-			}
+		if owner, _ := memberOf(n); variable(owner) == "context" {
+			return n
 		}
 		return mapChildren(n, edit)
 	}

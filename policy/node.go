@@ -43,6 +43,17 @@ func mapFields(v reflect.Value, edit func(ast.IsNode) ast.IsNode) {
 	}
 }
 
+// memberOf returns the owner and the name of the member that a node reads or tests, or nil.
+func memberOf(n ast.IsNode) (owner ast.IsNode, name string) {
+	switch v := n.(type) {
+	case ast.NodeTypeAccess:
+		return v.Arg, string(v.Value)
+	case ast.NodeTypeHas:
+		return v.Arg, string(v.Value)
+	}
+	return nil, ""
+}
+
 // operandsOf returns the operands of a binary operator.
 func operandsOf(n ast.IsNode) (operands ast.BinaryNode) {
 	if field := reflect.ValueOf(n).FieldByName("BinaryNode"); field.IsValid() {

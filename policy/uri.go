@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	pathpkg "path"
 	"slices"
 	"strconv"
 	"strings"
@@ -187,35 +188,23 @@ func canonicalPath(path string) (string, error) {
 	if path == "" {
 		return "", nil
 	}
-	segments := strings.Split(path, "/")
-	rooted := segments[0] == ""
-	if rooted {
-		segments = segments[1:]
+	relative, isRooted := strings.CutPrefix(path, "/")
+	segments := strings.Split(relative, "/")
+	last := segments[len(segments)-1]
+	isDot := func(segment string) bool { return segment == "." || segment == ".." }
+	switch {
+	case slices.Contains(segments[:len(segments)-1], ""):
+		return "", errors.New("the path has an empty segment")
+	case !isRooted && slices.ContainsFunc(segments, isDot):
+		return "", errors.New("the path has a dot segment and no root")
+	case !isRooted:
+		return path, nil
 	}
-	var kept []string
-	for i, segment := range segments {
-		last := i == len(segments)-1
-		switch {
-		case segment == "" && !last:
-			return "", errors.New("the path has an empty segment")
-		case (segment == "." || segment == "..") && !rooted:
-			return "", errors.New("the path has a dot segment and no root")
-		case segment == "." || segment == "..":
-			if segment == ".." && len(kept) > 0 {
-				kept = kept[:len(kept)-1]
-			}
-			if last {
-				kept = append(kept, "")
-			}
-		default:
-			kept = append(kept, segment)
-		}
+	clean := pathpkg.Clean(path)
+	if clean != "/" && (last == "" || isDot(last)) {
+		clean += "/"
 	}
-	joined := strings.Join(kept, "/")
-	if !rooted {
-		return joined, nil
-	}
-	return "/" + joined, nil
+	return clean, nil
 }
 
 // decodeUnreserved decodes the percent-encoding of unreserved characters, and writes the other encodings in upper case.

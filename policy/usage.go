@@ -80,15 +80,10 @@ func (m *mentions) add(n ast.IsNode) {
 		m.uses = append(m.uses, u)
 		return
 	}
+	if owner, name := memberOf(n); m.attribute(owner, name) {
+		return
+	}
 	switch v := n.(type) {
-	case ast.NodeTypeAccess:
-		if m.attribute(v.Arg, string(v.Value)) {
-			return
-		}
-	case ast.NodeTypeHas:
-		if m.attribute(v.Arg, string(v.Value)) {
-			return
-		}
 	case ast.NodeTypeIn:
 		if m.membership(v.Left, v.Right) {
 			return
