@@ -45,7 +45,7 @@ var largePackages = []string{
 // roomBudget limits the lines of each room outside tests. A room is a directory of the root with all below it, except
 // internal/testkit. If a room shrinks, its budget shrinks too. A budget grows only for a reason that the commit gives.
 var roomBudget = map[string]int{
-	"agent":     3450,
+	"agent":     3490,
 	"approval":  1220,
 	"audit":     1910,
 	"cluster":   2790,
@@ -54,7 +54,7 @@ var roomBudget = map[string]int{
 	"gateway":   7560,
 	"host":      7540,
 	"identity":  1850,
-	"internal":  13380,
+	"internal":  13400,
 	"interop":   12660,
 	"ledger":    4920,
 	"mcpconfig": 10935,
@@ -62,8 +62,8 @@ var roomBudget = map[string]int{
 	"operation": 2630,
 	"policy":    3760,
 	"replica":   1130,
-	"schema":    9150,
-	"toolbox":   7490,
+	"schema":    9250,
+	"toolbox":   7620,
 }
 
 func TestRoomsKeepTheirBudgets(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -112,8 +113,7 @@ func encode(all content) ([]byte, error) {
 func (c content) swept(now time.Time) content {
 	var past, pastSize int
 	kept := make(content, 0, len(c)+1)
-	for i := len(c) - 1; i >= 0; i-- { // from the newest
-		r := c[i]
+	for _, r := range slices.Backward(c) { // from the newest
 		if is := r.at(now); is.State != r.State {
 			r = &record{Item: is, key: r.key}
 		}
@@ -125,9 +125,7 @@ func (c content) swept(now time.Time) content {
 		}
 		kept = append(kept, r)
 	}
-	for i, j := 0, len(kept)-1; i < j; i, j = i+1, j-1 {
-		kept[i], kept[j] = kept[j], kept[i]
-	}
+	slices.Reverse(kept)
 	return kept
 }
 

@@ -18,6 +18,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/internal/watch"
 )
 
 const (
@@ -108,12 +109,7 @@ type outbox struct {
 // file: the receiver then gets each event from each of them, with the same webhook-id.
 func (w *Webhook) Run(ctx context.Context, book *Book) {
 	changes := make(chan struct{}, 1)
-	defer book.Watch(func() {
-		select {
-		case changes <- struct{}{}:
-		default:
-		}
-	})()
+	defer book.Watch(func() { watch.Signal(changes) })()
 	o := &outbox{Webhook: w, book: book}
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -28,7 +28,7 @@ func withCarrier(r *http.Request) *http.Request {
 	if carrierOf(r.Context()) != nil {
 		return r
 	}
-	return r.WithContext(context.WithValue(r.Context(), carrierKey{}, &carrier{}))
+	return r.WithContext(NewContext(r.Context(), nil))
 }
 
 func carrierOf(ctx context.Context) *carrier {

@@ -128,12 +128,11 @@ func (i *Introspection) introspect(ctx context.Context, h tokenHash, token strin
 		return nil, fmt.Errorf("introspection: %w", err)
 	}
 	id, err := i.identity(answer)
-	switch {
-	case err != nil:
+	if err != nil {
 		i.invalid.put(h, err, until)
 		return nil, err
-	case id.Expires.IsZero() || until.Before(id.Expires):
-	default:
+	}
+	if !id.Expires.IsZero() && id.Expires.Before(until) {
 		until = id.Expires
 	}
 	i.valid.put(h, id, until)

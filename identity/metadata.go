@@ -57,13 +57,9 @@ func (g *Guard) writeMetadata(w http.ResponseWriter, r *http.Request, path strin
 		http.NotFound(w, r)
 		return
 	}
-	body, err := json.Marshal(metadata{
+	body, _ := json.Marshal(metadata{ // of strings
 		Resource: address, Servers: g.opts.Issuers, Scopes: g.scopes(resource), Methods: []string{"header"}, Name: "indus",
 	})
-	if err != nil {
-		http.Error(w, "no metadata", http.StatusInternalServerError)
-		return
-	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Vary", "Host")
 	_, _ = w.Write(body)

@@ -1,7 +1,6 @@
 package identity
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -37,7 +36,5 @@ func (m *Remote) Restore(r *http.Request, claims []byte) (*http.Request, error) 
 		}
 		m.known.put(hash, id, time.Now().Add(remoteTime))
 	}
-	c := &carrier{}
-	c.identity.Store(id)
-	return r.WithContext(context.WithValue(r.Context(), carrierKey{}, c)), nil
+	return r.WithContext(NewContext(r.Context(), id)), nil
 }
