@@ -49,7 +49,7 @@ var roomBudget = map[string]int{
 	"approval":  1220,
 	"audit":     1910,
 	"cluster":   2790,
-	"cmd":       33430,
+	"cmd":       33460,
 	"examples":  300,
 	"gateway":   7560,
 	"host":      7540,

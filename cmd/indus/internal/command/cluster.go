@@ -206,6 +206,7 @@ type ClusterFlags struct {
 	ConfigFlags
 	wait   time.Duration
 	opened bool // Open connected to a cluster
+	reads  bool // only Open reads the configuration, so it reports the notes on "cluster"
 }
 
 // AddClusterFlags adds the flags to a group of commands.
@@ -213,6 +214,7 @@ func AddClusterFlags(cmd *cobra.Command, f *ClusterFlags) {
 	cmd.PersistentFlags().Var(Listed(&f.Paths), "mcp", `PATH  the configuration of "indus serve", with its
 		"cluster" and views (default: the working directory, then the user's own files)`)
 	f.AddWait(cmd.PersistentFlags())
+	f.reads = true
 }
 
 // AddWait adds the flag --wait.
@@ -226,6 +228,11 @@ func (f *ClusterFlags) Open(ctx context.Context, s show.Streams) (*Cluster, erro
 	c, err := f.ReadDry(ctx)
 	if err != nil {
 		return nil, err
+	}
+	for _, n := range c.Notes {
+		if f.reads && strings.HasPrefix(n.Reason, `"cluster" `) {
+			s.Reportf("%s", n)
+		}
 	}
 	shared, err := OpenCluster(ctx, c.Cluster, f.wait, s)
 	f.opened = shared != nil

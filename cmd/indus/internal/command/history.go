@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -21,9 +22,10 @@ type HistoryFlags struct {
 func (f *HistoryFlags) Add(cmd *cobra.Command) {
 	f.LedgerFlags.Add(cmd)
 	cmd.Flags().Var(Listed(&f.cluster.Paths), "mcp",
-		`PATH  the configuration of "indus serve": with a "cluster", its ledger is used
-		(default: the working directory, then the user's own files)`)
+		`PATH  the configuration of "indus serve": with a "cluster", its ledger is used; the
+		one of a project counts only if its file is named (default: the working directory, then the user's own files)`)
 	f.cluster.AddWait(cmd.Flags())
+	f.cluster.reads = true
 }
 
 // Repeat returns the flags that select the ledger, for a command that a message suggests.
@@ -98,9 +100,14 @@ func (c *Cluster) history(ctx context.Context, s show.Streams) (*History, error)
 // LedgerError returns an error of a ledger with its exit code.
 func LedgerError(err error) error { return StateError("the ledger", err) }
 
-// OpenReaped is Open, and ends the runs of processes that are gone.
-func (f *HistoryFlags) OpenReaped(ctx context.Context, s show.Streams) (*History, error) {
+// OpenReaped is Open, and ends the runs of processes that are gone. If indus serve has written no ledger yet, it reports
+// that and returns nil without an error, unless the command line names a part of the ledger.
+func (f *HistoryFlags) OpenReaped(ctx context.Context, named bool, s show.Streams) (*History, error) {
 	h, err := f.Open(ctx, s)
+	if errors.Is(err, errAbsent) && f.path == "" && !named {
+		s.Reportf("%s", err)
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -79,6 +79,9 @@ func (f *LedgerFlags) Open(ctx context.Context) (*ledger.File, string, error) {
 	return f.open(ctx, refuseAbsent, HeldWait, nil)
 }
 
+// errAbsent is returned if there is no ledger, and there was none.
+var errAbsent = errors.New("nothing has been served yet")
+
 // errRemoved is returned if the ledger existed before and is now missing.
 var errRemoved = errors.New("was removed, and its approvals with it; restore it, or begin a new one: indus serve")
 
@@ -96,8 +99,7 @@ func (f *LedgerFlags) open(
 	case !exists && policy != createAbsent && WasRemoved(path):
 		return nil, path, fmt.Errorf("%s %w", path, errRemoved)
 	case !exists && policy == refuseAbsent:
-		return nil, path, Usagef("%s: nothing has been served yet%s", path,
-			cmp.Or(f.absentPlace, ": indus serve writes it"))
+		return nil, path, Usagef("%s: %w%s", path, errAbsent, cmp.Or(f.absentPlace, ": indus serve writes it"))
 	}
 	file, err := OpenLedger(ctx, path, wait, o)
 	if err != nil {

@@ -61,8 +61,8 @@ func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) e
 	if f.all && len(words) > 0 {
 		return command.Usagef("--all and %q exclude each other", words[0])
 	}
-	h, err := f.OpenReaped(ctx, s)
-	if err != nil {
+	h, err := f.OpenReaped(ctx, len(words) > 0, s)
+	if h == nil {
 		return err
 	}
 	defer h.Close()

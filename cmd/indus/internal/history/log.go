@@ -116,8 +116,8 @@ func (f *logFlags) run(ctx context.Context, args []string, s show.Streams) error
 	if to.Before(from) {
 		return command.Usagef("--diff: %s is before %s: write the earlier time first", args[1], args[0])
 	}
-	h, err := f.OpenReaped(ctx, s)
-	if err != nil {
+	h, err := f.OpenReaped(ctx, f.server != "", s)
+	if h == nil {
 		return err
 	}
 	defer h.Close()

@@ -64,8 +64,8 @@ type watchRow struct {
 }
 
 func (f *watchFlags) run(ctx context.Context, _ []string, s show.Streams) error {
-	h, err := f.OpenReaped(ctx, s)
-	if err != nil {
+	h, err := f.OpenReaped(ctx, false, s)
+	if h == nil {
 		return err
 	}
 	defer h.Close()
