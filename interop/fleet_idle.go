@@ -5,9 +5,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop/config"
-	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/interop/internal/lane"
 )
 
@@ -204,10 +202,5 @@ func (m *member) awaitFullList(ctx context.Context) error {
 	if !s.idle && !s.isWaking() || s.list == nil || !s.list.Raw.Partial {
 		return nil
 	}
-	ctx, cancel := conn.WithDeadline(ctx, m.server.Timeouts.Connect, protocol.DefaultConnect)
-	defer cancel()
-	if m.awaitAwake(ctx) != nil {
-		return NewFault(NotConnected, m.server.ID, "not connected", context.Cause(ctx))
-	}
-	return nil
+	return m.awaitConnect(ctx, m.awaitAwake)
 }

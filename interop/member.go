@@ -403,31 +403,38 @@ func (m *member) awaitSettled(ctx context.Context) error {
 
 // awaitState waits for a state for which accept returns true, or for the end of ctx.
 func (m *member) awaitState(ctx context.Context, accept func(*state) bool) error {
-	if accept(m.state.Load()) {
+	s := m.state.Load()
+	if accept(s) {
 		return nil
 	}
 	defer m.fleet.opts.Waits(ctx)()
-	for {
-		s := m.state.Load()
-		if accept(s) {
-			return nil
-		}
+	for ; !accept(s); s = m.state.Load() {
 		select {
 		case <-s.changed:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
+	return nil
+}
+
+// awaitConnect calls await with the deadline for connecting, and returns the fault of a server that is not connected by
+// then.
+func (m *member) awaitConnect(ctx context.Context, await func(context.Context) error) error {
+	ctx, cancel := conn.WithDeadline(ctx, m.server.Timeouts.Connect, protocol.DefaultConnect)
+	defer cancel()
+	if await(ctx) != nil {
+		return NewFault(NotConnected, m.server.ID, "not connected", context.Cause(ctx))
+	}
+	return nil
 }
 
 // awaitListed returns the reason why a server's tools are not known, or nil if they are. If the fleet holds calls, it
 // first waits until the server has settled.
 func (m *member) awaitListed(ctx context.Context) error {
 	if m.fleet.opts.Hold {
-		ctx, cancel := conn.WithDeadline(ctx, m.server.Timeouts.Connect, protocol.DefaultConnect)
-		defer cancel()
-		if m.awaitSettled(ctx) != nil {
-			return NewFault(NotConnected, m.server.ID, "not connected", context.Cause(ctx))
+		if err := m.awaitConnect(ctx, m.awaitSettled); err != nil {
+			return err
 		}
 	}
 	if err := m.awaitFullList(ctx); err != nil {

@@ -101,7 +101,6 @@ type subscriptions struct {
 	mu           sync.Mutex
 	byServer     map[string]map[subscriptionKey]*subscription
 	callerCounts map[callPair]int // how many resources each pair holds
-	listening    bool             // it listens to events of servers
 	closed       bool
 }
 
@@ -190,10 +189,6 @@ func (t *subscriptions) joinLocked(f *Fleet, h *subscriber, to subscriptionKey, 
 		t.byServer[server][to] = s
 		if moved {
 			close(s.decided)
-		}
-		if !t.listening {
-			t.listening = true
-			f.events.add(t.wakeServer)
 		}
 		t.running.Go(s.run)
 	}
@@ -293,13 +288,10 @@ func (t *subscriptions) close() {
 }
 
 // wakeServer wakes the subscriptions of a server that is ready.
-func (t *subscriptions) wakeServer(e Event) {
-	if e.Kind != ServerReady {
-		return
-	}
+func (t *subscriptions) wakeServer(server string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, s := range t.byServer[e.Server] {
+	for _, s := range t.byServer[server] {
 		watch.Signal(s.wake)
 	}
 }

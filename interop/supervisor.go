@@ -163,6 +163,7 @@ func (m *member) publishListing(e *Endpoint, l *listing.List, err error) (change
 	})
 	if kind == ServerReady {
 		e.reportListChanges() // earlier notifications are not repeated
+		m.fleet.subscriptions.wakeServer(m.server.ID)
 	}
 	log := m.fleet.opts.Logger.With("server", m.server.ID)
 	switch {
