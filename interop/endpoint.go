@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -274,29 +275,26 @@ func (e *Endpoint) Status() EndpointStatus {
 	return s
 }
 
+// phasesBefore holds the phases from which an endpoint can change to a phase.
+var phasesBefore = map[Phase][]Phase{
+	Connecting: {Idle},
+	Ready:      {Connecting},
+	Closing:    {Idle, Connecting, Ready},
+	Closed:     {Closing},
+	Faulted:    {Connecting, Ready},
+}
+
 // setPhase changes the phase, and is the only place that does. It reports whether the life of an endpoint allows this
 // step. Call it with mu held.
 func (e *Endpoint) setPhase(next Phase) bool {
-	ok := false
-	switch next {
-	case Connecting:
-		ok = e.phase == Idle
-	case Ready:
-		ok = e.phase == Connecting
-	case Closing:
-		ok = !e.phase.Terminal() && e.phase != Closing
-	case Closed:
-		ok = e.phase == Closing
-	case Faulted:
-		ok = e.phase == Connecting || e.phase == Ready
+	if !slices.Contains(phasesBefore[next], e.phase) {
+		return false
 	}
-	if ok {
-		e.phase = next
-		if next.Terminal() {
-			close(e.done)
-		}
+	e.phase = next
+	if next.Terminal() {
+		close(e.done)
 	}
-	return ok
+	return true
 }
 
 // Open connects and performs the handshake. Concurrent callers share one attempt and its result. If the context of a

@@ -74,7 +74,7 @@ func (f *Fault) Unwrap() []error {
 // kind if the cause gives no more detail. The command, the host, the status page and docs/faults.md all use it.
 func (f *Fault) Advice() string {
 	var cause *Fault
-	if f.Kind == NotConnected && errors.As(f.Cause, &cause) { // the fault that made it unavailable has more detail
+	if f.Kind == NotConnected && !f.NeedsSignIn() && errors.As(f.Cause, &cause) { // which has more detail
 		return cause.Advice()
 	}
 	return advice.For(advice.Failure{Err: f, Kind: string(f.Kind), Server: f.Server, Calling: f.Tool != ""})

@@ -247,12 +247,6 @@ func (f *Fleet) withCallerSignIn(err error, caller toolbox.Principal) error {
 		return err
 	}
 	out := *fault
-	if why, ok := errors.AsType[*Fault](fault.Cause); ok { // the advice is taken from this one
-		inner := *why
-		inner.Cause = &callerSignInError{why.Cause, resource, caller}
-		out.Cause = &inner
-	} else {
-		out.Cause = &callerSignInError{fault.Cause, resource, caller}
-	}
+	out.Cause = &callerSignInError{fault.Cause, resource, caller}
 	return &out
 }

@@ -20,7 +20,7 @@ import (
 
 const (
 	// maxSubscriptions bounds the subscribed resources of one server, because each is a stream of its own at a modern
-	// server over HTTP. maxCallerSubscribed bounds the share of one caller.
+	// server over HTTP. maxCallerSubscriptions bounds the share of one caller.
 	maxSubscriptions       = 4000
 	maxCallerSubscriptions = 1000
 	// maxUpdate bounds the params of an update, in bytes. Of a longer update only the URI is passed on.
@@ -128,7 +128,7 @@ type subscription struct {
 	cancel      context.CancelFunc
 	predecessor <-chan struct{} // closed when an earlier subscription of the resource has ended; nil if there is none
 	decided     chan struct{}   // closed when the server has agreed for the first time, or refuses
-	err         error           // the reason of a refusal; set before answered is closed
+	err         error           // the reason of a refusal; set before decided is closed
 	wake        chan struct{}   // receives a value when the server is ready
 	ended       chan struct{}   // closed when no part of it runs
 
@@ -455,7 +455,7 @@ func (s *subscription) serve(onAgreed func()) error {
 	return s.subscribe(ctx, e, onEstablished)
 }
 
-// subscribe is hold on a legacy connection.
+// subscribe is serve on a legacy connection.
 func (s *subscription) subscribe(ctx context.Context, e *Endpoint, onAgreed func()) error {
 	params := s.uriUpdate().Params
 	t := &s.fleet.subscriptions
@@ -485,7 +485,7 @@ func (s *subscription) subscribe(ctx context.Context, e *Endpoint, onAgreed func
 	return ctx.Err()
 }
 
-// listen is hold on a modern connection. Each resource has its own subscription, because a server may refuse one
+// listen is serve on a modern connection. Each resource has its own subscription, because a server may refuse one
 // resource. Also, go-sdk 1.8.0 over stdio ends the common part of two subscriptions together with the first.
 func (s *subscription) listen(ctx context.Context, e *Endpoint, onAgreed func()) error {
 	c, _, err := e.readyConn()

@@ -154,8 +154,8 @@ func (t *Turns) grant() {
 	}
 }
 
-// removeWaiting removes a waiting request from a queue. If the queue is then empty, the caller of take removes it from
-// next. Call it with mu held.
+// removeWaiting removes a waiting request from a queue. If the queue is then empty, the caller removes it from
+// waitingLines. Call it with mu held.
 func (t *Turns) removeWaiting(l *callerLine, i int) {
 	l.waiting = slices.Delete(l.waiting, i, i+1)
 	t.waiting--

@@ -1,5 +1,6 @@
 // Package listing has a server's list of tools, as the server sent it or as the configuration changes it: rows are
-// checked, tools are left out, renamed and described, and receive the names under which they are mounted.
+// checked, tools are left out, renamed and described, and receive the names under which they are mounted (see
+// [config.QualifiedName]).
 //
 // Rows are hostile until they are checked. A row that cannot be used is recorded in List.Rejected, and is no error. A
 // complete list is immutable, and may be read from any goroutine.
