@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -21,23 +22,15 @@ type fetch struct {
 	root   string // of a file: the project that it must not leave; "": there is no such bound
 }
 
-// expansion replaces the variables of one text. No other code does that.
+// expansion replaces the variables of one text of a row. No other code does that.
 type expansion struct {
-	env         func(string) (string, bool)
-	lookupFixed func(string) (string, bool) // ${userHome} and the like
-	dir         func() string               // where relative paths begin
-	root        func(path string) string    // [fetch.root] of a path
-	path        string                      // [fetch.path]
-	tilde       func(string) string         // replaces "~/"
-	fetched     func(fetch) fetchResult     // nil: ${file:…} and ${cmd:…} stay as they are
-	report      func(value string)          // is called with the values of the environment, of files and of commands
-	budget      *int                        // bytes that values may still add
-	fetches     []fetch                     // the fetches that the text needs
-	inPath      bool                        // whether the path of a ${file:…} is being read
-	missing     []string                    // variables without a value and without a default
-	nul         bool                        // whether a NUL is in the text or a value
-	reason      string                      // why the text is wrong; "" if it is not
-	hint        string
+	*reading
+	fetches []fetch  // the fetches that the text needs
+	inPath  bool     // whether the path of a ${file:…} is being read
+	missing []string // variables without a value and without a default
+	nul     bool     // whether a NUL is in the text or a value
+	reason  string   // why the text is wrong; "" if it is not
+	hint    string
 }
 
 // run returns a text with its variables replaced and "$${" turned into "${". It returns "" if anything is missing or
@@ -98,7 +91,7 @@ func (x *expansion) expandVariable(s string, lookup bool, depth int) string {
 	case strings.TrimSpace(rest) == "":
 		x.fail(`"${cmd:…}" names no command`, "")
 	default:
-		return x.expandFetch(fetch{kind: "cmd", target: rest, dir: x.dir(), path: x.path}, s, lookup)
+		return x.expandFetch(fetch{kind: "cmd", target: rest, dir: x.base(), path: x.ownPath()}, s, lookup)
 	}
 	return ""
 }
@@ -117,9 +110,9 @@ func (x *expansion) expandNamed(kind, s string, lookup bool, depth int) string {
 	}
 	value, ok := "", false
 	if lookup {
-		value, ok = x.lookupFixed(name)
+		value, ok = x.fixedVariable(name)
 		if !ok || kind == "env" {
-			value, ok = x.env(name)
+			value, ok = x.variable(name)
 			x.report(value)
 		}
 	}
@@ -149,11 +142,8 @@ func (x *expansion) expandFile(path, written string, lookup bool, depth int) str
 		x.fail(`"${file:…}" names no file`, "")
 		return ""
 	}
-	path = x.tilde(path)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(x.dir(), path)
-	}
-	return x.expandFetch(fetch{kind: "file", target: path, root: x.root(path)}, written, lookup)
+	path = x.absolute(x.tilde(path))
+	return x.expandFetch(fetch{kind: "file", target: path, root: x.rootOf(path)}, written, lookup)
 }
 
 // expandFetch returns the fetched value. If nothing was fetched, it returns the text of the file.
@@ -174,15 +164,20 @@ func (x *expansion) expandFetch(f fetch, written string, lookup bool) string {
 	case strings.HasPrefix(written, "${file:/"):
 		x.fail(tree.Quote(written)+": "+got.reason, "")
 	default:
-		x.fail(tree.Quote(written)+": "+got.reason, "relative paths begin at "+tree.QuoteWord(x.dir()))
+		x.fail(tree.Quote(written)+": "+got.reason, "relative paths begin at "+tree.QuoteWord(x.base()))
 	}
 	return ""
 }
 
+// report keeps a value of the environment, of a file or of a command, which may be a secret.
+func (x *expansion) report(value string) {
+	x.Server.Secrets = append(x.Server.Secrets, config.NewSecret(value))
+}
+
 func (x *expansion) charge(value string) string {
 	x.nul = x.nul || strings.Contains(value, "\x00")
-	*x.budget -= len(value)
-	if *x.budget < 0 {
+	x.budget -= len(value)
+	if x.budget < 0 {
 		x.fail("the variables of this file add more than 4 MiB", "")
 		return ""
 	}

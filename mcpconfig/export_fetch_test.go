@@ -18,12 +18,9 @@ type Fetch struct{ Kind, What string }
 // Expand replaces the variables of a text. If fetched is nil, each ${file:…} and
 // ${cmd:…} stays as it is. wrong is "" if the text is right.
 func Expand(text string, env func(string) (string, bool), fetched func(Fetch) string) (out string, wants []Fetch, wrong string) {
-	budget := maxExpand
-	none := func(string) (string, bool) { return "", false }
-	x := expansion{
-		report: func(string) {}, env: env, lookupFixed: none, budget: &budget,
-		dir: func() string { return "/dir" }, root: func(string) string { return "" }, tilde: func(path string) string { return path },
-	}
+	place := newPlace(&Options{Dir: "/dir", Env: env, Home: "/home/me", XDG: "/home/me/xdg", State: "/home/me/state"})
+	f := &configFile{source: &source{path: "/dir/mcp.json", scope: User}, place: place, budget: maxExpand}
+	x := expansion{reading: f.newReading("", 0)}
 	if fetched != nil {
 		x.fetched = func(f fetch) fetchResult { return fetchResult{value: fetched(Fetch{f.kind, f.target})} }
 	}

@@ -258,11 +258,7 @@ func wholeNumber(v *hujson.Value) (int, bool) {
 // expand replaces the variables in a value of the row. Notes name the field. If a variable cannot be replaced, the row
 // is skipped.
 func (r *reading) expand(s string, offset int, field string) string {
-	x := expansion{
-		env: r.variable, lookupFixed: r.fixedVariable, dir: r.base, root: r.rootOf, path: r.ownPath(),
-		tilde: r.tilde, fetched: r.fetched, budget: &r.budget,
-		report: func(value string) { r.Server.Secrets = append(r.Server.Secrets, config.NewSecret(value)) },
-	}
+	x := expansion{reading: r}
 	out := x.run(s)
 	if x.reason != "" {
 		r.skip(offset, field+": "+x.reason, x.hint)
