@@ -45,7 +45,7 @@ func Import(path, client string, o *Options) (*Imported, error) {
 	if client != "" && client != foreign.Native && foreign.SyntaxOf(client) == "" {
 		return nil, unknownClient(client)
 	}
-	i := &imports{readContext: newPlace(o), out: &Imported{Client: client, File: path}, owner: map[string]idClaim{}}
+	i := newImports(path, client, o)
 	read := i.readOwn
 	if path != "" {
 		read = func(client string) error { return i.file(path, client) }
@@ -58,9 +58,7 @@ func Import(path, client string, o *Options) (*Imported, error) {
 
 // Import is like the function [Import] for a file of the client with a text that may not be on disk.
 func (c Client) Import(path string, text []byte) (*Imported, error) {
-	i := &imports{
-		readContext: newPlace(&Options{Dry: true}), out: &Imported{Client: c.Name, File: path}, owner: map[string]idClaim{},
-	}
+	i := newImports(path, c.Name, nil)
 	if err := i.text(path, c.Name, text); err != nil {
 		return nil, err
 	}
@@ -81,6 +79,10 @@ type imports struct {
 	*readContext
 	out   *Imported
 	owner map[string]idClaim
+}
+
+func newImports(path, client string, o *Options) *imports {
+	return &imports{newPlace(o), &Imported{Client: client, File: path}, map[string]idClaim{}}
 }
 
 // idClaim is the server that has an id.
