@@ -22,9 +22,9 @@ const (
 // requestReply requests the model's next message. If the provider fails temporarily, requestReply retries after a
 // delay. If the conversation is too large for the provider, requestReply removes results of calls and retries.
 func (t *turn) requestReply(ctx context.Context) (Reply, error) {
-	tools := t.toolOrder.sort(t.tools.Descriptors())
-	size := t.conversation.estimate(t.system, tools)
-	if err := t.removeResults(ctx, t.conversation.resultsToRemove(size, t.context)); err != nil {
+	tools := t.toolOrder.sort(t.Tools.Descriptors())
+	size := t.conversation.estimate(t.System, tools)
+	if err := t.removeResults(ctx, t.conversation.resultsToRemove(size, t.Context)); err != nil {
 		return Reply{}, err
 	}
 	reduced := false
@@ -43,7 +43,7 @@ func (t *turn) requestReply(ctx context.Context) (Reply, error) {
 			continue
 		}
 		failures++
-		if !providerErr.Temporary() || failures >= t.attempts {
+		if !providerErr.Temporary() || failures >= t.Attempts {
 			return reply, err
 		}
 		if providerErr.RetryAfter > maxRetryAfter {
@@ -59,8 +59,8 @@ func (t *turn) requestReply(ctx context.Context) (Reply, error) {
 // generate sends one request. If it is cancelled, the text received so far is kept.
 func (t *turn) generate(ctx context.Context, tools []toolbox.Descriptor) (Reply, error) {
 	partial := &draft{turn: t}
-	request := Request{System: t.system, Messages: append(t.conversation.view(), t.request...), Tools: tools}
-	reply, err := t.provider.Generate(ctx, request, partial.receive)
+	request := Request{System: t.System, Messages: append(t.conversation.view(), t.request...), Tools: tools}
+	reply, err := t.Provider.Generate(ctx, request, partial.receive)
 	if err == nil || ctx.Err() == nil {
 		return reply, err
 	}
@@ -138,5 +138,5 @@ func (d *draft) record(ctx context.Context) error {
 	}
 	d.answer.Text = strings.ToValidUTF8(d.text.String(), "\uFFFD")
 	m := Message{Role: Assistant, Parts: []Part{{Text: d.answer.Text}}, Partial: true}
-	return d.turn.record(ctx, Entry{Message: &m, Model: d.provider.Name()})
+	return d.turn.record(ctx, Entry{Message: &m, Model: d.Provider.Name()})
 }

@@ -32,9 +32,9 @@ const (
 // runCalls runs the calls of one message and stores each result as it arrives.
 func (t *turn) runCalls(ctx context.Context, calls []Call, stop Stop) error {
 	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(t.parallel) // a call does not outlive its context for long
+	group.SetLimit(t.Parallel) // a call does not outlive its context for long
 	// In bytes: one result gets at most a quarter of the budget, and all results together get half of it.
-	maxBytes := t.context * text.BytesPerToken / max(4, 2*len(calls))
+	maxBytes := t.Context * text.BytesPerToken / max(4, 2*len(calls))
 	for i, call := range calls {
 		group.Go(func() error {
 			return t.runCall(context.WithValue(groupCtx, callPlace{}, i), call, stop, maxBytes)
@@ -86,7 +86,7 @@ func (t *turn) outcome(ctx context.Context, call Call) toolbox.Outcome {
 			}
 			done <- out
 		}()
-		out = t.tools.Run(ctx, toolbox.Call{ID: call.ID, Name: call.Name, Input: call.Input, Progress: report})
+		out = t.Tools.Run(ctx, toolbox.Call{ID: call.ID, Name: call.Name, Input: call.Input, Progress: report})
 	}()
 	var out toolbox.Outcome
 	select {
@@ -138,7 +138,7 @@ func (t *turn) resultOf(call Call, out toolbox.Outcome, maxBytes int) Result {
 // suggestNames returns a hint with the tool names closest to an unknown name.
 func (t *turn) suggestNames(name string) string {
 	var names []string
-	for _, d := range t.tools.Descriptors() {
+	for _, d := range t.Tools.Descriptors() {
 		names = append(names, d.Name)
 	}
 	if nearest := text.Nearest(name, names, 3); nearest != nil {

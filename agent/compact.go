@@ -40,5 +40,5 @@ func (t *turn) compact(ctx context.Context) error {
 		return errNoSummary
 	}
 	summary := Message{Role: User, Parts: []Part{{Text: compactedText + t.answer.Text}}}
-	return t.record(ctx, Entry{Message: &summary, Model: t.provider.Name(), Usage: &r.Usage, Compacted: true})
+	return t.record(ctx, Entry{Message: &summary, Model: t.Provider.Name(), Usage: &r.Usage, Compacted: true})
 }

@@ -94,33 +94,25 @@ type Answer struct {
 
 // Session is one conversation with a model. All methods are safe for concurrent use.
 type Session struct {
-	system    string
-	journal   Journal
-	listener  func(Event)
-	steps     int
-	parallel  int
-	attempts  int
-	running   chan struct{} // holds one value while a turn runs; only the turn changes the fields below
+	running   chan struct{} // holds one value while a turn runs, which alone changes toolOrder and conversation
 	toolOrder toolOrder
 
 	notifyMu sync.Mutex // serializes events and guards no field
 
 	mu           sync.Mutex
 	conversation *conversation
-	provider     Provider
-	tools        Toolbox
-	context      int
+	opts         Options // without History
 }
 
 // New makes a session. It does no I/O.
 func New(o Options) *Session {
-	s := &Session{
-		system: o.System, journal: o.Journal, listener: o.Hear,
-		steps: cmp.Or(o.Steps, DefaultSteps), parallel: cmp.Or(o.Parallel, DefaultParallel),
-		context: cmp.Or(o.Context, DefaultContext), attempts: cmp.Or(o.Attempts, defaultAttempts),
-		running: make(chan struct{}, 1), toolOrder: toolOrder{}, conversation: newConversation(o.History),
-	}
+	s := &Session{running: make(chan struct{}, 1), toolOrder: toolOrder{}, conversation: newConversation(o.History)}
 	s.conversation.interrupt()
+	o.History = nil
+	o.Steps, o.Parallel = cmp.Or(o.Steps, DefaultSteps), cmp.Or(o.Parallel, DefaultParallel)
+	o.Attempts = cmp.Or(o.Attempts, defaultAttempts)
+	s.opts = o
+	s.UseContext(o.Context)
 	s.Use(o.Provider, o.Tools)
 	return s
 }
@@ -147,7 +139,7 @@ func (s *Session) inTurn(ctx context.Context, run func(*turn) error) (Answer, er
 		return Answer{}, ctx.Err()
 	}
 	s.mu.Lock()
-	t := &turn{Session: s, provider: s.provider, tools: s.tools, context: s.context}
+	t := &turn{Session: s, Options: s.opts}
 	s.mu.Unlock()
 	err := run(t)
 	return t.answer, err
@@ -157,7 +149,7 @@ func (s *Session) inTurn(ctx context.Context, run func(*turn) error) (Answer, er
 func (s *Session) UseContext(tokens int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.context = cmp.Or(tokens, DefaultContext)
+	s.opts.Context = cmp.Or(tokens, DefaultContext)
 }
 
 // Use changes the model and its tools from the next turn on.
@@ -167,7 +159,7 @@ func (s *Session) Use(p Provider, tools Toolbox) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.provider, s.tools = p, tools
+	s.opts.Provider, s.opts.Tools = p, tools
 }
 
 // Messages returns the conversation so far. The caller owns the slice. Its elements are shared and never change. While
@@ -187,25 +179,25 @@ func (s *Session) Usage() Usage {
 
 // record stores a step in the journal and then adds it to the conversation. It stores the step even if the turn is
 // cancelled, because the step has happened.
-func (s *Session) record(ctx context.Context, e Entry) error {
+func (t *turn) record(ctx context.Context, e Entry) error {
 	e.At = time.Now()
-	if s.journal != nil {
-		if err := s.journal.Append(context.WithoutCancel(ctx), e); err != nil {
+	if t.Journal != nil {
+		if err := t.Journal.Append(context.WithoutCancel(ctx), e); err != nil {
 			return fmt.Errorf("the conversation cannot be kept: %w", err)
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.conversation.add(e)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.conversation.add(e)
 	return nil
 }
 
 // notify passes an event to Options.Hear, one at a time.
-func (s *Session) notify(e Event) {
-	if s.listener == nil {
+func (t *turn) notify(e Event) {
+	if t.Hear == nil {
 		return
 	}
-	s.notifyMu.Lock()
-	defer s.notifyMu.Unlock()
-	s.listener(e)
+	t.notifyMu.Lock()
+	defer t.notifyMu.Unlock()
+	t.Hear(e)
 }

@@ -13,11 +13,9 @@ var errNothing = errors.New("there is nothing to answer: write something")
 // turn is one running turn.
 type turn struct {
 	*Session
-	provider Provider
-	tools    Toolbox
-	context  int
-	request  []Message // sent after the conversation, but not part of it
-	answer   Answer
+	Options           // of the session when the turn began
+	request []Message // sent after the conversation, but not part of it
+	answer  Answer
 }
 
 func (t *turn) run(ctx context.Context, text string) error {
@@ -29,7 +27,7 @@ func (t *turn) run(ctx context.Context, text string) error {
 	} else if t.conversation.last().Role != User {
 		return errNothing
 	}
-	for t.answer.Steps < t.steps {
+	for t.answer.Steps < t.Steps {
 		reply, err := t.requestReply(ctx)
 		if err != nil {
 			return err
@@ -47,7 +45,7 @@ func (t *turn) run(ctx context.Context, text string) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: %d", ErrSteps, t.steps)
+	return fmt.Errorf("%w: %d", ErrSteps, t.Steps)
 }
 
 // recordReply stores a message of the model and returns its calls. It returns none for a refusal.
@@ -56,7 +54,7 @@ func (t *turn) recordReply(ctx context.Context, r Reply) ([]Call, error) {
 	if r.Stop == StopRefusal {
 		m = m.withoutCalls()
 	}
-	entry := Entry{Message: &m, Model: t.provider.Name(), Usage: &r.Usage}
+	entry := Entry{Message: &m, Model: t.Provider.Name(), Usage: &r.Usage}
 	if len(m.Parts) == 0 {
 		entry.Message = nil // providers would refuse an empty message
 	}
