@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"path"
 	"slices"
 	"strings"
@@ -104,7 +105,7 @@ func (c *change) read(ctx context.Context) error {
 	case more:
 		return fmt.Errorf("%s has more than %d MiB: it is too large to be changed here", show(c.name), maxChange>>20)
 	case isBinary(c.old):
-		return fmt.Errorf("%s is not text: %s", show(c.name), contentType(c.old))
+		return fmt.Errorf("%s is not text: %s", show(c.name), http.DetectContentType(c.old))
 	}
 	return nil
 }

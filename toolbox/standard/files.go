@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -96,9 +95,6 @@ func pathFault(p string, err error) error {
 func isBinary(head []byte) bool {
 	return bytes.IndexByte(head[:min(len(head), sniffSize)], 0) >= 0
 }
-
-// contentType returns the likely media type of a file that is not text.
-func contentType(head []byte) string { return http.DetectContentType(head) }
 
 // entries returns the entries of an open directory, sorted by name without regard to their type. more
 // reports whether there are further entries.

@@ -21,8 +21,7 @@ const (
 //
 // A pattern without a slash is matched against the last element of each name. A pattern with a slash is
 // matched against the whole name relative to path. Results are relative to the context's directory and
-// sorted; directories end in "/". Find follows no symlinks. It skips .git, .hg, .svn, .jj, node_modules
-// and entries ignored by .gitignore, unless path is such a directory or inside it.
+// sorted; directories end in "/".
 func Find() toolbox.Tool {
 	return define("find",
 		"Find files and directories by name. A pattern without a slash is matched against names at any depth (*.go); "+

@@ -33,8 +33,7 @@ const (
 // adjacent.
 //
 // Grep skips files of more than 32 MiB and files with a NUL byte near their beginning, and reports
-// their number. It follows no symlinks. It skips .git, .hg, .svn, .jj, node_modules and entries
-// ignored by .gitignore, unless path is such a directory or inside it.
+// their number.
 func Grep() toolbox.Tool {
 	return define("grep",
 		"Search the contents of text files with a regular expression (RE2 syntax), line by line. "+
@@ -59,8 +58,10 @@ func grep(ctx context.Context, tc *toolbox.Context, in grepInput) (*toolbox.Resu
 	if err != nil {
 		return nil, err
 	}
-	g := &grepRun{ctx: ctx, tc: tc, page: newPage(tc)}
-	g.search = newSearch(ctx, expr, valueOr(in.Context, 0), valueOr(in.Limit, grepLimit), g.page)
+	g := &grepRun{ctx: ctx, tc: tc, expr: expr, page: newPage(tc),
+		contextLines: valueOr(in.Context, 0), limit: valueOr(in.Limit, grepLimit)}
+	prefix, _ := expr.LiteralPrefix()
+	g.prefix = []byte(prefix)
 	if in.Glob != "" {
 		only, err := newGlob(in.Glob)
 		if err != nil {
@@ -108,13 +109,17 @@ func (in grepInput) expression() (*regexp.Regexp, error) {
 
 // grepRun is one run of the tool.
 type grepRun struct {
-	ctx    context.Context
-	tc     *toolbox.Context
-	root   string
-	glob   *namePattern // nil: every file
-	search *search
-	page   *page
+	ctx          context.Context
+	tc           *toolbox.Context
+	root         string
+	glob         *namePattern // nil: every file
+	expr         *regexp.Regexp
+	prefix       []byte // the beginning of every match
+	contextLines int
+	limit        int
+	page         *page
 
+	found, shown              int
 	binary, large, unreadable int
 }
 
@@ -156,11 +161,11 @@ func (g *grepRun) file(name string, file fs.File) error {
 		g.binary++
 		return nil
 	}
-	return g.search.text(show(name), data)
+	return g.text(show(name), data)
 }
 
 func (g *grepRun) notes() {
-	g.page.noteMatches(g.search.shown, g.search.found, grepCount, "matching lines", "the pattern, the path or the glob")
+	g.page.noteMatches(g.shown, g.found, grepCount, "matching lines", "the pattern, the path or the glob")
 	g.page.noteCount(g.binary, "file that is not text was not searched", "files that are not text were not searched")
 	g.page.noteCount(g.large, "file over 32 MiB was not searched", "files over 32 MiB were not searched")
 }

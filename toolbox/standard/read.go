@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/http"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -66,7 +67,7 @@ func runRead(ctx context.Context, tc *toolbox.Context, in readInput) (*toolbox.R
 	}
 	if isBinary(head) {
 		return textResult("%s is not text: %s, %d bytes. Its content is not shown.",
-			show(file.name), contentType(head), file.info.Size()), nil
+			show(file.name), http.DetectContentType(head), file.info.Size()), nil
 	}
 	if bytes.HasPrefix(head, []byte("\uFEFF")) {
 		_, _ = r.lines.Discard(len("\uFEFF"))

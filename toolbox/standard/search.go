@@ -5,39 +5,19 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"regexp"
 	"unicode/utf8"
 )
 
-// search finds matching lines in a series of texts and puts them on a page.
-type search struct {
-	ctx          context.Context
-	expr         *regexp.Regexp
-	prefix       []byte // the beginning of every match
-	contextLines int
-	limit        int
-	page         *page
-
-	found, shown int
-}
-
-func newSearch(ctx context.Context, expr *regexp.Regexp, contextLines, limit int, p *page) *search {
-	prefix, _ := expr.LiteralPrefix()
-	return &search{ctx: ctx, expr: expr, prefix: []byte(prefix), contextLines: contextLines, limit: limit, page: p}
-}
-
-const (
-	// checkInterval is the number of bytes searched between two checks of the context. A large
-	// expression takes a tenth of a millisecond for each byte.
-	checkInterval = 4 << 10
-)
+// checkInterval is the number of bytes searched between two checks of the context. A large expression takes a tenth of
+// a millisecond for each byte.
+const checkInterval = 4 << 10
 
 // find returns the first match in a line. In a long line, it stops when the context ends.
-func (s *search) find(row []byte) []int {
+func (g *grepRun) find(row []byte) []int {
 	if len(row) <= checkInterval {
-		return s.expr.FindIndex(row)
+		return g.expr.FindIndex(row)
 	}
-	return s.expr.FindReaderIndex(&contextRuneReader{ctx: s.ctx, row: row})
+	return g.expr.FindReaderIndex(&contextRuneReader{ctx: g.ctx, row: row})
 }
 
 // contextRuneReader reads the runes of a line, and ends early when the context does.
@@ -58,34 +38,34 @@ func (e *contextRuneReader) ReadRune() (rune, int, error) {
 
 // text searches data and lists its matches under name. The error is the context's error or
 // errWalkLimit.
-func (s *search) text(name string, data []byte) error {
-	if !bytes.Contains(data, s.prefix) {
+func (g *grepRun) text(name string, data []byte) error {
+	if !bytes.Contains(data, g.prefix) {
 		return nil
 	}
-	part := &filePart{name: name, page: s.page, contextLines: s.contextLines}
+	part := &filePart{name: name, page: g.page, contextLines: g.contextLines}
 	since := 0
 	for n := 1; len(data) > 0; n++ {
 		var row []byte
 		row, data, _ = bytes.Cut(data, []byte("\n"))
 		row = bytes.TrimSuffix(row, []byte("\r"))
-		at := s.find(row)
+		at := g.find(row)
 		if since += len(row) + 1; since > checkInterval {
-			if since = 0; s.ctx.Err() != nil {
-				return s.ctx.Err()
+			if since = 0; g.ctx.Err() != nil {
+				return g.ctx.Err()
 			}
 		}
 		if at == nil {
 			part.skip(n, row)
 			continue
 		}
-		if s.found++; s.found > grepCount {
+		if g.found++; g.found > grepCount {
 			return errWalkLimit
 		}
-		if s.shown == s.limit || !part.match(n, row, at[0]) {
+		if g.shown == g.limit || !part.match(n, row, at[0]) {
 			part.skip(n, row)
 			continue
 		}
-		s.shown++
+		g.shown++
 	}
 	return nil
 }
