@@ -78,18 +78,19 @@ const (
 
 // compiler compiles one document as one draft.
 type compiler struct {
-	draft    int
-	doc      *document
-	known    map[*node]*rule // by schema
-	patterns *patterns
-	notes    []string
-	faulty   []invalidValue
-	tracks   bool // unevaluatedProperties or unevaluatedItems occurs
+	draft       int
+	doc         *document
+	known       map[*node]*rule     // by schema
+	patterns    map[string]*pattern // by text; a nil entry cannot be used
+	patternSize int                 // of all patterns
+	notes       []string
+	faulty      []invalidValue
+	tracks      bool // unevaluatedProperties or unevaluatedItems occurs
 }
 
 func newCompiler(doc *node, draft int) *compiler {
 	return &compiler{draft: draft, doc: newDocument(doc, draft), known: map[*node]*rule{},
-		patterns: &patterns{known: map[string]*pattern{}}}
+		patterns: map[string]*pattern{}}
 }
 
 // knownDrafts lists the supported drafts, newest first.
@@ -385,7 +386,7 @@ func (c *compiler) namedSchemas(r *rule, name string, value *node) {
 		maps.Copy(r.dependents, rules)
 	case "patternProperties":
 		for _, key := range slices.Sorted(maps.Keys(rules)) {
-			if re := c.patterns.get(key); re != nil {
+			if re := c.pattern(key); re != nil {
 				r.patterns = append(r.patterns, namePattern{re, rules[key]})
 				continue
 			}
@@ -460,7 +461,7 @@ func (c *compiler) assertion(r *rule, name string, value *node) (expected string
 		r.unique = value.Is("t")
 	case "pattern":
 		if s := value.Content(); value.Is(`"`) {
-			r.pattern = c.patterns.get(s)
+			r.pattern = c.pattern(s)
 			if r.pattern == nil {
 				r.partial = true
 				c.note("the pattern %s is skipped: %s", shorten(s, 80), notRE2)

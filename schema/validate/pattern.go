@@ -31,26 +31,20 @@ type pattern struct {
 // cost returns the work to match a text of the given length, in the units of [maxWork].
 func (p *pattern) cost(length int) int { return length * p.size / stepsPerUnit }
 
-// patterns holds the regular expressions of one schema by their text. A nil entry cannot be used.
-type patterns struct {
-	known map[string]*pattern
-	size  int
-}
-
-// get returns the pattern for a text, or nil if it cannot be used.
-func (ps *patterns) get(text string) *pattern {
-	if ps == nil {
+// pattern returns the pattern for a text, or nil if it cannot be used.
+func (c *compiler) pattern(text string) *pattern {
+	if c.patterns == nil {
 		return nil
 	}
-	p, ok := ps.known[text]
+	p, ok := c.patterns[text]
 	if !ok {
-		p = ps.compile(text)
-		ps.known[text] = p
+		p = c.compilePattern(text)
+		c.patterns[text] = p
 	}
 	return p
 }
 
-func (ps *patterns) compile(text string) *pattern {
+func (c *compiler) compilePattern(text string) *pattern {
 	escapes := strings.ReplaceAll(text, `\\`, "")
 	if len(text) > maxPattern || foreignSyntax().MatchString(escapes) {
 		return nil
@@ -60,14 +54,14 @@ func (ps *patterns) compile(text string) *pattern {
 		return nil
 	}
 	size := instructions(parsed)
-	if size > maxInstructions || ps.size+size > maxTotalInstructions {
+	if size > maxInstructions || c.patternSize+size > maxTotalInstructions {
 		return nil
 	}
 	compiled, err := regexp.Compile(text)
 	if err != nil {
 		return nil
 	}
-	ps.size += size
+	c.patternSize += size
 	return &pattern{compiled, asciiClasses().MatchString(escapes), size}
 }
 
