@@ -54,21 +54,17 @@ func (a *adapter) nullable(d *builder) {
 	}
 }
 
-// formKinds lists the kinds of value that keywords take, for keywords without further requirements.
-var formKinds = []struct {
-	of    words
-	kinds string // values of node.Kind
-}{
-	{setOf("properties", "patternProperties", "dependentSchemas", "$defs", "definitions"), "{"},
-	{setOf("not", "if", "then", "else", "contains", "propertyNames", "additionalProperties", "additionalItems",
-		"unevaluatedItems", "unevaluatedProperties", "contentSchema"), "{tf"},
-	{setOf("$ref", "$dynamicRef", "$recursiveRef", "description", "title", "format", "pattern", "contentEncoding",
-		"contentMediaType", "$schema", "$id"), `"`},
-	{anchorWords, `"tf`},
-	{setOf("minimum", "maximum"), "0"},
-	{setOf("exclusiveMinimum", "exclusiveMaximum"), "0tf"},
-	{setOf("uniqueItems", "nullable"), "tf"},
-	{setOf("examples"), "["},
+// formKinds maps keywords to the kinds of value that they take (node.Kind), for keywords without further requirements.
+var formKinds = map[string]string{
+	"properties": "{", "patternProperties": "{", "dependentSchemas": "{", "$defs": "{", "definitions": "{",
+	"not": "{tf", "if": "{tf", "then": "{tf", "else": "{tf", "contains": "{tf", "propertyNames": "{tf",
+	"additionalProperties": "{tf", "additionalItems": "{tf", "unevaluatedItems": "{tf", "unevaluatedProperties": "{tf",
+	"contentSchema": "{tf",
+	"$ref":          `"`, "$dynamicRef": `"`, "$recursiveRef": `"`, "description": `"`, "title": `"`, "format": `"`,
+	"pattern": `"`, "contentEncoding": `"`, "contentMediaType": `"`, "$schema": `"`, "$id": `"`,
+	"$anchor": `"tf`, "$dynamicAnchor": `"tf`, "$recursiveAnchor": `"tf`, "examples": "[",
+	"minimum": "0", "maximum": "0", "exclusiveMinimum": "0tf", "exclusiveMaximum": "0tf", "uniqueItems": "tf",
+	"nullable": "tf",
 }
 
 // checkForm reports whether a keyword has its form, and returns a replacement value if the form can be repaired.
@@ -97,12 +93,8 @@ func (a *adapter) checkForm(d *builder, f *field) (ok bool, repaired *node) {
 	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
 		return v.Kind == '0' && typeOfValue(v) == typeInteger && v.Text[0] != '-', nil
 	}
-	for _, k := range formKinds {
-		if k.of.has(f.Name) {
-			return strings.IndexByte(k.kinds, v.Kind) >= 0, nil
-		}
-	}
-	return true, nil
+	kinds, listed := formKinds[f.Name]
+	return !listed || v.Is(kinds), nil
 }
 
 // requiredNames returns the names in required, each once, or nil if there is nothing to remove.

@@ -44,8 +44,6 @@ var (
 
 	referenceWords = setOf("$ref", "$dynamicRef", "$recursiveRef")
 
-	anchorWords = setOf("$anchor", "$dynamicAnchor", "$recursiveAnchor")
-
 	definitionWords = setOf("$defs", "definitions", "$schema")
 )
 
