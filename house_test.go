@@ -55,7 +55,7 @@ var roomBudget = map[string]int{
 	"host":      7540,
 	"identity":  1850,
 	"internal":  13400,
-	"interop":   12660,
+	"interop":   12670,
 	"ledger":    4920,
 	"mcpconfig": 10935,
 	"oauth":     4395,

@@ -84,12 +84,8 @@ func (v *view) restricts(ctx context.Context, row *methods.Row) bool {
 	if row.Handler != methods.FromTools {
 		return false
 	}
-	for _, s := range v.gateway.attached.Fleet.Servers() {
-		if s.ID == v.scope.server {
-			return s.Changes.Guards() || s.Tools.Allow != nil || len(s.Tools.Deny) > 0
-		}
-	}
-	return true // its configuration is unknown
+	s, known := v.gateway.attached.Fleet.Server(v.scope.server)
+	return !known || s.Changes.Guards() || s.Tools.Allow != nil || len(s.Tools.Deny) > 0
 }
 
 const (

@@ -14,7 +14,6 @@ import (
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/interop/config"
 )
 
 const (
@@ -133,9 +132,10 @@ func (f *taskFollower) run(ctx context.Context) {
 	client := *f.request.Client
 	client.Back = f.receive
 	ctx = interop.WithClient(ctx, &client)
-	isThere := func(s config.Server) bool { return s.ID == f.server && originOf(s) == f.origin }
-	fleet := f.view.gateway.attached.Fleet
-	for wait := followRetry; slices.ContainsFunc(fleet.Servers(), isThere); wait = min(2*wait, maxFollowRetry) {
+	for wait := followRetry; ; wait = min(2*wait, maxFollowRetry) {
+		if s, ok := f.view.gateway.attached.Fleet.Server(f.server); !ok || originOf(s) != f.origin {
+			return
+		}
 		begun := time.Now()
 		listen := interop.Message{Method: protocol.MethodListen, Params: params, Caller: f.request.Caller}
 		_, err := f.view.send(ctx, f.server, listen)

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/indusagi/indus/internal/telemetry"
@@ -53,8 +52,7 @@ func (g *Gateway) Restarts(server string) int {
 
 // countRestarts counts the restarts of servers.
 func (g *Gateway) countRestarts(e interop.Event) {
-	isSame := func(s config.Server) bool { return s.ID == e.Server }
-	returns := e.Kind == interop.ServerRemoved && slices.ContainsFunc(g.attached.Fleet.Servers(), isSame)
+	_, returns := g.attached.Fleet.Server(e.Server)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := g.restarts[e.Server]

@@ -131,10 +131,7 @@ func (v *view) taskPeer(caller toolbox.Principal) func(next interop.Peer) intero
 				return next(ctx, m)
 			}
 			in := context.WithValue(ctx, exchangeKey{}, &exchange{view: v})
-			for _, s := range v.gateway.attached.Fleet.Servers() {
-				if s.ID != m.Server {
-					continue
-				}
+			if s, ok := v.gateway.attached.Fleet.Server(m.Server); ok {
 				seal := func(own string) string { return v.gateway.sealTask(in, originOf(s), caller, ownTask{id: own}) }
 				m.Params = wire.EditStrings(m.Params, relatedTask(), seal)
 				if m.Method == noteTaskStatus {

@@ -275,6 +275,16 @@ func (f *Fleet) Servers() []config.Server {
 	return f.configuredServers()
 }
 
+// Server returns the configuration that was applied last for a server, or false if there is none.
+func (f *Fleet) Server(id string) (config.Server, bool) {
+	servers := f.Servers()
+	i := slices.IndexFunc(servers, func(s config.Server) bool { return s.ID == id })
+	if i < 0 {
+		return config.Server{}, false
+	}
+	return servers[i], true
+}
+
 // configuredServers is Servers with mu held.
 func (f *Fleet) configuredServers() []config.Server {
 	out := make([]config.Server, len(f.members))

@@ -339,10 +339,8 @@ func (a *Attachment) Accept(ctx context.Context, server, name, note string) erro
 
 // Policy returns the policy for the tools of a server that differ from their approved version.
 func (a *Attachment) Policy(server string) config.ChangePolicy {
-	for _, s := range a.Fleet.Servers() {
-		if s.ID == server {
-			return s.Changes
-		}
+	if s, ok := a.Fleet.Server(server); ok {
+		return s.Changes
 	}
 	return a.opts.Policy.Strictest("")
 }

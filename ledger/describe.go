@@ -45,10 +45,6 @@ func (a *Attachment) Described(server string) (description json.RawMessage, ok b
 
 // originOf returns a server with its present configuration. It returns false if there is none.
 func (a *Attachment) originOf(id string) (origin, bool) {
-	for _, s := range a.Fleet.Servers() {
-		if s.ID == id {
-			return origin{id, Fingerprint(s)}, true
-		}
-	}
-	return origin{}, false
+	s, ok := a.Fleet.Server(id)
+	return origin{id, Fingerprint(s)}, ok
 }

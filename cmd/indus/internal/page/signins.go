@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
@@ -122,12 +121,11 @@ func (v *visit) maySignOut(principal string) bool { return v.visitor.isOperator(
 // serverOfForm returns the server that the form names.
 func (v *visit) serverOfForm() (config.Server, error) {
 	id := v.PostForm.Get("server")
-	servers := v.site.Gateway.Attached().Fleet.Servers()
-	i := slices.IndexFunc(servers, func(s config.Server) bool { return s.ID == id })
-	if i < 0 {
-		return config.Server{}, fmt.Errorf("no server %q is served: name one with server=NAME", id)
+	s, ok := v.site.Gateway.Attached().Fleet.Server(id)
+	if !ok {
+		return s, fmt.Errorf("no server %q is served: name one with server=NAME", id)
 	}
-	return servers[i], nil
+	return s, nil
 }
 
 // signInAddress is the answer to the action "sign-in": the address that the visitor opens.

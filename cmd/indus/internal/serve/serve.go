@@ -477,17 +477,15 @@ func inBackground(ctx context.Context, run func(context.Context)) (stop func()) 
 func elicitSignIn(
 	ctx context.Context, t *signin.Tokens, g *gateway.Gateway, server string, p toolbox.Principal, opened bool,
 ) (string, error) {
-	for _, s := range g.Attached().Fleet.Servers() {
-		if s.ID != server {
-			continue
-		}
-		principal := ""
-		if s.Pool.Per == config.PerPrincipal {
-			principal = string(p)
-		} else if t.Site != nil {
-			return "", errors.New("all callers share one sign-in, which a client may not give")
-		}
-		return t.Elicit(ctx, s, principal, opened)
+	s, ok := g.Attached().Fleet.Server(server)
+	principal := ""
+	switch {
+	case !ok:
+		return "", errors.New("no such server: " + server)
+	case s.Pool.Per == config.PerPrincipal:
+		principal = string(p)
+	case t.Site != nil:
+		return "", errors.New("all callers share one sign-in, which a client may not give")
 	}
-	return "", errors.New("no such server: " + server)
+	return t.Elicit(ctx, s, principal, opened)
 }

@@ -105,12 +105,7 @@ func (x *session) openLedger(ctx context.Context, c *mcpconfig.Config) (ledger.L
 
 // server returns the configuration of a server of the session.
 func (x *session) server(id string) (config.Server, bool) {
-	for _, o := range x.servers.Fleet.Servers() {
-		if o.ID == id {
-			return o, true
-		}
-	}
-	return config.Server{}, false
+	return x.servers.Fleet.Server(id)
 }
 
 var errNoServers = errors.New("with --no-tools there are no servers")
