@@ -27,7 +27,7 @@ type Replay struct {
 	bytes       int64
 	clientBytes map[client]int64
 	sessions    map[*sessionEvents]bool // sessions with events
-	sweep       *time.Timer             // nil: not set
+	sweeps      bool                    // expire is called within replaySweep
 }
 
 // NewReplay returns a Replay that keeps at most each bytes of a session, and at most all bytes in total. When all is
@@ -180,9 +180,7 @@ func (k *sessionEvents) add(s streamName, holder chan struct{}, frame, instead [
 	r.bytes += e.size()
 	r.clientBytes[k.client] += e.size()
 	r.sessions[k] = true
-	if r.sweep == nil {
-		r.sweep = time.AfterFunc(replaySweep, r.expire)
-	}
+	r.scheduleSweep()
 	return e.seq, true
 }
 
@@ -258,10 +256,6 @@ func (k *sessionEvents) subtract(size int64) {
 	if len(k.events) == 0 {
 		delete(r.sessions, k)
 	}
-	if len(r.sessions) == 0 && r.sweep != nil {
-		r.sweep.Stop()
-		r.sweep = nil
-	}
 }
 
 // victim returns the session that loses its events. Of the client with the most bytes, it is the session with the
@@ -286,7 +280,7 @@ func (r *Replay) victim() *sessionEvents {
 func (r *Replay) expire() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.sweep = nil
+	r.sweeps = false
 	cutoff := time.Now().Add(-replayTime)
 	for k := range r.sessions {
 		n := 0
@@ -295,8 +289,14 @@ func (r *Replay) expire() {
 		}
 		k.drop(n)
 	}
-	if len(r.sessions) > 0 {
-		r.sweep = time.AfterFunc(replaySweep, r.expire)
+	r.scheduleSweep()
+}
+
+// scheduleSweep schedules the next call of expire if events are kept. Call it with mu held.
+func (r *Replay) scheduleSweep() {
+	if !r.sweeps && len(r.sessions) > 0 {
+		r.sweeps = true
+		time.AfterFunc(replaySweep, r.expire)
 	}
 }
 

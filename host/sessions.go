@@ -239,7 +239,6 @@ type hostSession struct {
 	client client         // counted for the bounds of this client
 	events *sessionEvents // nil: no events are kept
 	sse    *outlet        // the stream of a session over HTTP+SSE, which ends with it; otherwise nil
-	done   chan struct{}  // closed when the session ends
 
 	// The following are guarded by the lock of hostSessions.
 	busy     int // open requests and streams
@@ -297,7 +296,7 @@ func (t *hostSessions) open(h *Host, c client, sse *outlet) *hostSession {
 	id := t.keys.Seal(sealed.Token{Kind: sealed.Session, Principal: string(c.caller)})
 	s := &hostSession{
 		frontSession: newFrontSession(h.front), id: id, client: c, events: t.replay.newSessionEvents(c), sse: sse,
-		done: make(chan struct{}), busy: 1, lastBusy: time.Now(),
+		busy: 1, lastBusy: time.Now(),
 	}
 	if sse != nil {
 		s.transport = "sse"
@@ -434,7 +433,6 @@ func (t *hostSessions) remove(s *hostSession) {
 		if t.counts[s.client] == 0 {
 			delete(t.counts, s.client)
 		}
-		close(s.done)
 		if s.events != nil {
 			s.events.end()
 		}

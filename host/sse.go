@@ -101,7 +101,7 @@ func (h *Host) serveNotes(r *http.Request, s *hostSession, stop <-chan struct{},
 			return
 		case <-r.Context().Done():
 			return
-		case <-s.done:
+		case <-s.life.Done():
 			return
 		}
 		if err != nil {

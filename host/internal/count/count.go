@@ -3,7 +3,10 @@
 // All methods may be called from any goroutine. A count that would exceed its bound is refused with false.
 package count
 
-import "sync"
+import (
+	"math"
+	"sync"
+)
 
 // Group counts running tasks. Once it is closed, no new task starts. The zero value is open.
 type Group struct {
@@ -71,19 +74,6 @@ func (t *Tally[K]) Add(key K, n, each, all int) bool {
 	if t.counts[key]+n > each || t.total+n > all {
 		return false
 	}
-	t.count(key, n)
-	return true
-}
-
-// Remove subtracts n from the count of a key.
-func (t *Tally[K]) Remove(key K, n int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.count(key, -n)
-}
-
-// count is called with mu held.
-func (t *Tally[K]) count(key K, n int) {
 	if t.counts == nil {
 		t.counts = map[K]int{}
 	}
@@ -92,4 +82,8 @@ func (t *Tally[K]) count(key K, n int) {
 	if t.counts[key] == 0 {
 		delete(t.counts, key)
 	}
+	return true
 }
+
+// Remove subtracts n from the count of a key.
+func (t *Tally[K]) Remove(key K, n int) { t.Add(key, -n, math.MaxInt, math.MaxInt) }

@@ -78,8 +78,8 @@ type Exchanges struct {
 	ctx     context.Context // ends with Close
 	cancel  context.CancelCauseFunc
 	running count.Group
-	ending  chan struct{} // closed when clients may no longer be asked
-	ended   bool          // ending is closed; guarded by Pool.mu
+	ending  context.Context // ends when clients may no longer be asked
+	end     context.CancelFunc
 }
 
 // Pool holds the parked calls of all hosts that stand beside one another, and their bounds.
@@ -135,7 +135,8 @@ func (p *Pool) Count() (n int) {
 // New returns the exchanges of one host. closed is the cause with which [Exchanges.Drain] and [Exchanges.Close] end
 // calls.
 func New(p *Pool, closed error) *Exchanges {
-	es := &Exchanges{Pool: p, closed: closed, ending: make(chan struct{})}
+	es := &Exchanges{Pool: p, closed: closed}
+	es.ending, es.end = context.WithCancel(context.Background())
 	es.ctx, es.cancel = context.WithCancelCause(context.Background())
 	return es
 }
@@ -184,18 +185,14 @@ func (es *Exchanges) handleAskable(
 }
 
 // Ending returns a channel that is closed when clients may no longer be asked.
-func (es *Exchanges) Ending() <-chan struct{} { return es.ending }
+func (es *Exchanges) Ending() <-chan struct{} { return es.ending.Done() }
 
 // Drain ends all open questions, because their answers would arrive too late. Parked calls are cancelled, because no
 // request can fetch their result any more. Other calls continue.
 func (es *Exchanges) Drain() {
 	es.mu.Lock()
 	defer es.mu.Unlock()
-	if es.ended {
-		return
-	}
-	es.ended = true
-	close(es.ending)
+	es.end()
 	es.cancelParked(es.closed, func(*exchange) bool { return true })
 }
 
@@ -389,7 +386,7 @@ func (es *Exchanges) hold(x *exchange) error {
 	es.mu.Lock()
 	defer es.mu.Unlock()
 	switch {
-	case es.ended:
+	case es.ending.Err() != nil:
 		return es.closed
 	case x.registered:
 		return nil
@@ -527,7 +524,7 @@ func (x *exchange) ask(ctx context.Context, m interop.Message) (json.RawMessage,
 		return a, nil
 	case <-ctx.Done(): // the server withdrew the question
 	case <-x.ended:
-	case <-x.exchanges.ending:
+	case <-x.exchanges.Ending():
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
