@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/indusagi/indus/audit"
@@ -55,10 +56,11 @@ type session struct {
 	owner   string // the administrator's principal
 	link    string // that began the session of the operator
 	expires time.Time
-
-	mu             sync.Mutex
-	notice, failed string // about the last action
+	notice  atomic.Pointer[notice] // about the last action, until it is shown
 }
+
+// notice is the result of an action.
+type notice struct{ done, failed string }
 
 // visitor is a person who has access to the page.
 type visitor struct {
@@ -79,26 +81,22 @@ func (v *visitor) isOperator() bool { return v.id == nil }
 
 // leaveNotice stores the result of an action for the next page of the session.
 func (v *visitor) leaveNotice(done string, err error) {
-	if v.session == nil {
-		return
-	}
-	v.session.mu.Lock()
-	defer v.session.mu.Unlock()
-	v.session.notice, v.session.failed = done, ""
+	result := &notice{done: done}
 	if err != nil {
-		v.session.notice, v.session.failed = "", show.Clean(err.Error())
+		result = &notice{failed: show.Clean(err.Error())}
+	}
+	if v.session != nil {
+		v.session.notice.Store(result)
 	}
 }
 
-func (v *visitor) takeNotice() (notice, failed string) {
-	if v.session == nil {
-		return "", ""
+func (v *visitor) takeNotice() (result notice) {
+	if v.session != nil {
+		if left := v.session.notice.Swap(nil); left != nil {
+			return *left
+		}
 	}
-	v.session.mu.Lock()
-	defer v.session.mu.Unlock()
-	notice, failed = v.session.notice, v.session.failed
-	v.session.notice, v.session.failed = "", ""
-	return notice, failed
+	return result
 }
 
 // The reasons for which a request has no access.

@@ -38,7 +38,6 @@ type links struct {
 // servedPage is the content of the file: a page that is served.
 type servedPage struct {
 	Address string    `json:"address"` // scheme and host
-	PID     int       `json:"pid"`
 	Started time.Time `json:"started"`
 	Secret  []byte    `json:"secret"`
 }
@@ -57,7 +56,7 @@ func (l *links) announce(address string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	text, err := json.Marshal(servedPage{Address: address, PID: os.Getpid(), Started: time.Now(), Secret: l.secret})
+	text, err := json.Marshal(servedPage{Address: address, Started: time.Now(), Secret: l.secret})
 	if err != nil {
 		return err
 	}

@@ -154,8 +154,7 @@ type visit struct {
 	site    *Site
 	section *section
 	visitor *visitor
-	notice  string   // what the last action has done
-	failed  string   // why the last action failed
+	notice           // of the last action
 	answer  *content // of an action that has an answer of its own
 	reason  string   // for the audit, in place of an error that may contain arguments of a call
 }
@@ -211,7 +210,7 @@ func (v *visit) serve(w http.ResponseWriter, action string) {
 	switch {
 	case action == "" && (v.Method == http.MethodGet || v.Method == http.MethodHead):
 		if v.Header.Get("Sec-Fetch-Dest") != "empty" { // the script refreshes a page, which keeps its notice
-			v.notice, v.failed = v.visitor.takeNotice()
+			v.notice = v.visitor.takeNotice()
 		}
 		v.show(w, http.StatusOK)
 		return
@@ -238,7 +237,7 @@ func (v *visit) serve(w http.ResponseWriter, action string) {
 		v.failed = show.Clean(err.Error())
 		v.show(w, http.StatusUnprocessableEntity)
 	case v.answer != nil:
-		v.notice = done
+		v.done = done
 		v.show(w, http.StatusOK)
 	case wantsJSON(v.Request):
 		writeJSON(w, http.StatusOK, struct {

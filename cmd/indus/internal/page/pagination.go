@@ -53,6 +53,14 @@ func offered(all []choice, chosen string) []choice {
 	return slices.Concat(first, choicesOf([]string{chosen}, ""))
 }
 
+// liveIf returns the attribute of a part of the page that is fetched again after events of a topic, if it is live.
+func liveIf(isLive bool, topic string) templ.Attributes {
+	if isLive {
+		return templ.Attributes{"data-live": topic}
+	}
+	return nil
+}
+
 // withQuery returns the address of the section with the query of the request, but another value of one field.
 func (v *visit) withQuery(name, value string) templ.SafeURL {
 	query := url.Values{}

@@ -110,8 +110,7 @@ func (v *visit) signInServer(s config.Server) (signInServer, error) {
 func (v *visit) signedUser(one signin.SignedIn) signedUser {
 	return signedUser{
 		Principal: one.Principal, Good: one.SignedIn, Issuer: one.Issuer, Scopes: one.Scopes, Renews: one.Renews,
-		Text: signin.Until(one.Status), MayEnd: v.maySignOut(one.Principal),
-		Until: one.Expiry,
+		Text: signin.Until(one.Status), MayEnd: v.maySignOut(one.Principal), Until: one.Expiry,
 	}
 }
 
