@@ -116,7 +116,7 @@ func (f *addFlags) checkViews(ctx context.Context, s show.Streams) error {
 const maxNamedViews = 20
 
 func (f *addFlags) add(ctx context.Context, key identity.Key, s show.Streams) error {
-	keys, shared, err := openForWriting(ctx, f.ClusterFlags, s)
+	keys, shared, err := Open(ctx, f.ClusterFlags, s)
 	if err != nil {
 		return err
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -65,20 +63,6 @@ func Open(
 		return nil, nil, keysError(errors.New("there is no place for them: set $HOME or $XDG_STATE_HOME"))
 	}
 	keys, err := shared.Keys(ctx, path)
-	return keys, shared, err
-}
-
-// openForWriting is like Open, and creates the directory of the file.
-func openForWriting(
-	ctx context.Context, f *command.ClusterFlags, s show.Streams,
-) (*identity.Keys, *command.Cluster, error) {
-	keys, shared, err := Open(ctx, f, s)
-	if err == nil && Path() != "" {
-		if err = os.MkdirAll(filepath.Dir(Path()), 0o700); err != nil {
-			shared.Close()
-			err = keysError(err)
-		}
-	}
 	return keys, shared, err
 }
 
@@ -160,7 +144,7 @@ func newRm(c *command.ClusterFlags, s show.Streams) *cobra.Command {
 }
 
 func removeKeys(ctx context.Context, c *command.ClusterFlags, args []string, s show.Streams) error {
-	keys, shared, err := openForWriting(ctx, c, s)
+	keys, shared, err := Open(ctx, c, s)
 	if err != nil {
 		return err
 	}
