@@ -25,7 +25,6 @@ type servedLedger struct {
 	guardSetting string              // the setting that requires changes to be held back, or "" if there is none
 	flags        *command.LedgerFlags
 	s            show.Streams
-	isShared     bool   // of a cluster
 	repeat       string // the flags that select this ledger for other commands
 
 	failing bool       // the last write failed
@@ -133,7 +132,6 @@ func (l *servedLedger) openShared(ctx context.Context, c *command.Cluster) error
 		l.s.Reportf("the ledger of the cluster was removed, and its approvals with it: no tool is approved; look at the "+
 			"tools, and accept them: indus mcp accept%s", l.repeat)
 	}
-	l.isShared = true
 	l.log = log
 	return nil
 }
@@ -143,10 +141,10 @@ func ledgerText(err error) string { return strings.TrimPrefix(err.Error(), "ledg
 // alarm returns an alarm for changed tools, with the command that accepts them.
 func (l *servedLedger) alarm(a *ledger.Attachment) *alarm {
 	out := &alarm{attached: a, s: l.s, bursts: burstCounts{}}
-	if l.path != "" || l.isShared {
+	_, out.silent = l.log.(unusableLedger)
+	if l.log != nil && !out.silent {
 		out.log, out.acceptCommand = l.log, "indus mcp accept"+l.repeat
 	}
-	_, out.silent = l.log.(unusableLedger)
 	return out
 }
 

@@ -21,10 +21,9 @@ import (
 // control holds the policy, the approvals and the audit of a running gateway.
 type control struct {
 	policy  atomic.Pointer[servedPolicy] // nil: there is no policy
-	audit   *audit.Log                   // nil: requests are not recorded
 	options gateway.Control
 
-	endWebhook func() // ends the webhook of approvals; nil: there is none
+	endWebhook func() // ends the webhook of approvals
 
 	problem atomic.Pointer[error] // why the policy cannot be used as it is now; nil: it can
 	changed watch.List            // of the policy, its mode or the problem
@@ -54,7 +53,7 @@ type servedPolicy struct {
 
 // openControl opens the policy, the approvals and the audit. A file that is missing or broken stops the start.
 func (f *serveFlags) openControl(ctx context.Context, c *mcpconfig.Config, s show.Streams) (*control, error) {
-	k := &control{}
+	k := &control{endWebhook: func() {}}
 	k.options.Mask = s.Masked
 	if f.shared != nil {
 		k.options.Bus = f.shared
@@ -106,7 +105,7 @@ func (k *control) openAudit(a *mcpconfig.Audit, s show.Streams) error {
 	if err != nil {
 		return command.AsUsage(err)
 	}
-	k.audit, k.options.Audit = log, log
+	k.options.Audit = log
 	return nil
 }
 
@@ -242,10 +241,8 @@ func (k *control) reload(g *gateway.Gateway, s show.Streams) {
 
 // close ends the webhook and closes the audit.
 func (k *control) close() {
-	if k.endWebhook != nil {
-		k.endWebhook()
-	}
-	if k.audit != nil {
-		_ = k.audit.Close()
+	k.endWebhook()
+	if log := k.options.Audit; log != nil {
+		_ = log.Close()
 	}
 }

@@ -47,8 +47,7 @@ func (a *admission) checkAuth() error {
 	case len(a.audience) > 0 && len(a.issuers) == 0:
 		return command.Usagef("--audience needs --issuer: name one, or write both into \"auth\" of the configuration")
 	case len(a.scopes) > 0 && len(a.issuers) == 0:
-		return command.Usagef(
-			"--scope needs --issuer: name one, or write both into \"auth\" of the configuration")
+		return command.Usagef("--scope needs --issuer: name one, or write both into \"auth\" of the configuration")
 	}
 	var err error
 	a.url, err = canonicalURL("--public-url", a.url)
@@ -275,8 +274,7 @@ func (f *frontGuard) verifierOf(method string, a *mcpconfig.Auth) (identity.Veri
 		}
 		list, err := file.List()
 		if err == nil && !slices.ContainsFunc(list, func(k identity.Key) bool { return !k.Expired(time.Now()) }) {
-			f.s.Reportf("no API key is valid: indus key add%s creates one, which is valid at once",
-				f.flags.repeatShared())
+			f.s.Reportf("no API key is valid: indus key add%s creates one, which is valid at once", f.flags.repeatShared())
 		}
 		return file, err
 	case authJWT:

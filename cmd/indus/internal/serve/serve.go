@@ -157,8 +157,7 @@ func (f *serveFlags) check(cmd *cobra.Command) error {
 	if f.transparent != "" {
 		for _, name := range []string{"expose", "builtins", "no-validate", "page"} {
 			if cmd.Flags().Changed(name) {
-				return command.Usagef("--transparent and --%s exclude each other: clients see only the server",
-					name)
+				return command.Usagef("--transparent and --%s exclude each other: clients see only the server", name)
 			}
 		}
 	}

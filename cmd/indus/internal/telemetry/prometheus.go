@@ -94,7 +94,7 @@ func (p *page) histogram(m *metricdata.Metrics, list []metricdata.HistogramDataP
 			if i < len(d.Bounds) {
 				bound = decimal(d.Bounds[i])
 			}
-			text += sample(name+"_bucket", join(labels, `le="`+bound+`"`), strconv.FormatUint(sum, 10))
+			text += sample(name+"_bucket", strings.TrimPrefix(labels+`,le="`+bound+`"`, ","), strconv.FormatUint(sum, 10))
 		}
 		samples[labels] = text + sample(name+"_sum", labels, decimal(d.Sum)) +
 			sample(name+"_count", labels, strconv.FormatUint(d.Count, 10))
@@ -141,13 +141,6 @@ func (p *page) labelText(set *attribute.Set) string {
 		out = append(out, name+`="`+valueEscapes.Replace(value)+`"`)
 	}
 	return strings.Join(out, ",")
-}
-
-func join(labels, label string) string {
-	if labels == "" {
-		return label
-	}
-	return labels + "," + label
 }
 
 func decimal(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
