@@ -18,8 +18,10 @@ import (
 // The budgets limit how much a new reader has to learn: exported names per package and lines per package. Package-level
 // names have to explain themselves.
 const (
-	maxExported = 45
-	maxLines    = 4000
+	maxExported = 45   // without a reason
+	maxLines    = 4000 // without a reason
+	mostNames   = 60   // with a reason, too
+	mostLines   = 6000
 	maxColumns  = 120 // of a line outside tests; a tab is one column
 )
 
@@ -45,25 +47,25 @@ var largePackages = []string{
 // roomBudget limits the lines of each room outside tests. A room is a directory of the root with all below it, except
 // internal/testkit. If a room shrinks, its budget shrinks too. A budget grows only for a reason that the commit gives.
 var roomBudget = map[string]int{
-	"agent":     3490,
-	"approval":  1220,
-	"audit":     1910,
-	"cluster":   2790,
-	"cmd":       33460,
-	"examples":  300,
-	"gateway":   7560,
-	"host":      7540,
-	"identity":  1850,
-	"internal":  13400,
-	"interop":   12670,
-	"ledger":    4920,
-	"mcpconfig": 10935,
-	"oauth":     4395,
-	"operation": 2630,
-	"policy":    3760,
-	"replica":   1130,
-	"schema":    9250,
-	"toolbox":   7620,
+	"agent":     3440,
+	"approval":  1200,
+	"audit":     1890,
+	"cluster":   1830,
+	"cmd":       33070,
+	"examples":  240,
+	"gateway":   7470,
+	"host":      7410,
+	"identity":  1840,
+	"internal":  13380,
+	"interop":   12570,
+	"ledger":    4800,
+	"mcpconfig": 10650,
+	"oauth":     4370,
+	"operation": 2540,
+	"policy":    3730,
+	"replica":   1090,
+	"schema":    9130,
+	"toolbox":   7470,
 }
 
 func TestRoomsKeepTheirBudgets(t *testing.T) {
@@ -98,7 +100,7 @@ func TestExportedNames(t *testing.T) {
 		if budget, ok := exportedBudget[p.path]; ok {
 			allowed, why = budget.max, budget.why
 		}
-		if len(exported) > allowed {
+		if len(exported) > min(allowed, mostNames) {
 			t.Errorf("%s exports %d names, over %d (%s)", p.path, len(exported), allowed, why)
 		}
 		if budget, ok := exportedBudget[p.path]; ok && (len(exported) <= maxExported || len(exported) < budget.max) {
@@ -113,6 +115,9 @@ func TestPackagesStaySmall(t *testing.T) {
 		n := 0
 		for name := range p.files {
 			n += lines(t, name)
+		}
+		if n > mostLines {
+			t.Errorf("%s has %d lines, over %d: cut it at a noun that few of its parts need", p.path, n, mostLines)
 		}
 		large := slices.Contains(largePackages, p.path)
 		if n > maxLines && !large {
