@@ -119,7 +119,7 @@ func (f *listFlags) check() error {
 	case f.limit < 0:
 		return command.Usagef("-n %d: a number of records is 0, which is all, or more", f.limit)
 	case f.top != "" && f.follow:
-		return command.Usagef("--top and --follow exclude each other")
+		return command.Exclude("--top", "--follow")
 	case f.top != "" && topKeys[f.top] == nil:
 		return command.Usagef("--top %q: write tool, principal, server, client, view, method, outcome or error", f.top)
 	}

@@ -59,6 +59,11 @@ func Usagef(format string, args ...any) error {
 	return &ExitError{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
 }
 
+// Exclude returns the usage error for two parts of a command line that exclude each other.
+func Exclude(a, b string) error {
+	return Usagef("%s and %s exclude each other: leave out one of them", a, b)
+}
+
 // AsUsage turns an error into a usage error. If err is nil, it returns nil.
 func AsUsage(err error) error {
 	if err == nil {

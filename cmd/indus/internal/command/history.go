@@ -100,8 +100,8 @@ func (c *Cluster) history(ctx context.Context, s show.Streams) (*History, error)
 // LedgerError returns an error of a ledger with its exit code.
 func LedgerError(err error) error { return StateError("the ledger", err) }
 
-// OpenReaped is Open, and ends the runs of processes that are gone. If indus serve has written no ledger yet, it
-// reports that and returns nil without an error, unless the command line names a part of the ledger.
+// OpenReaped is Open, and ends the runs of processes that are gone. If there is no ledger yet, it reports that and
+// returns nil without an error, unless the command line names a part of the ledger.
 func (f *HistoryFlags) OpenReaped(ctx context.Context, named bool, s show.Streams) (*History, error) {
 	h, err := f.Open(ctx, s)
 	if errors.Is(err, errAbsent) && f.path == "" && !named {

@@ -168,7 +168,7 @@ func (f *connectFlags) check(args []string) error {
 		return command.Usagef("--all writes the users' own files for all servers: leave out --print, --project, --view and " +
 			"--stdio, or name a CLIENT")
 	case f.revert && f.print:
-		return command.Usagef("--revert and --print exclude each other")
+		return command.Exclude("--revert", "--print")
 	case f.stdio && (f.url != "" || f.view != "" || f.key):
 		return command.Usagef("--stdio has no URL: leave out --url, --view and --key")
 	case f.key && (f.project || f.print):

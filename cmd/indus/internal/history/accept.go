@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
@@ -59,7 +60,7 @@ A session:
 
 func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) error {
 	if f.all && len(words) > 0 {
-		return command.Usagef("--all and %q exclude each other", words[0])
+		return command.Exclude("--all", strconv.Quote(words[0]))
 	}
 	h, err := f.OpenReaped(ctx, len(words) > 0, s)
 	if h == nil {

@@ -82,11 +82,11 @@ func (f *logFlags) check(args []string) error {
 	}
 	switch one := f.diff || f.at != ""; {
 	case f.diff && f.at != "":
-		return command.Usagef("--at and --diff exclude each other")
+		return command.Exclude("--at", "--diff")
 	case one && f.cmd.Flags().Changed("lines"):
-		return command.Usagef("-n and %s exclude each other", flag)
+		return command.Exclude("-n", flag)
 	case one && f.since != "":
-		return command.Usagef("--since and %s exclude each other", flag)
+		return command.Exclude("--since", flag)
 	case len(args) > 0 && !f.diff:
 		return command.AtMost(0, "")(f.cmd, args)
 	case len(args) > 2:

@@ -166,7 +166,7 @@ func (f *opFlags) token(ctx context.Context, s show.Streams) (operation.Secret, 
 	var text, from string
 	switch {
 	case f.tokenFile != "" && f.tokenEnv != "":
-		return operation.Secret{}, command.Usagef("--token-file and --token-env exclude each other")
+		return operation.Secret{}, command.Exclude("--token-file", "--token-env")
 	case f.tokenFile != "":
 		raw, err := command.FileReader(ctx, s.In)(f.tokenFile)
 		if err != nil {

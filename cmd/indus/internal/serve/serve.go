@@ -133,9 +133,9 @@ var policies = []string{string(config.AcceptChanges), string(config.HoldChanges)
 func (f *serveFlags) check(cmd *cobra.Command) error {
 	switch {
 	case f.stdio && cmd.Flags().Changed("addr"):
-		return command.Usagef("--stdio and --addr exclude each other")
+		return command.Exclude("--stdio", "--addr")
 	case f.noLedger && cmd.Flags().Changed("ledger"):
-		return command.Usagef("--no-ledger and --ledger exclude each other")
+		return command.Exclude("--no-ledger", "--ledger")
 	case f.approvalExpire < 0:
 		return command.Usagef("--approval-expire %v: it is how long a call waits for approval, such as 10m", f.approvalExpire)
 	case f.drain < 0:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
@@ -48,7 +49,7 @@ func newApprove(s show.Streams) *cobra.Command {
 func (f *approveFlags) run(ctx context.Context, args []string, s show.Streams) error {
 	switch {
 	case f.all && len(args) > 0:
-		return command.Usagef("--all and %q exclude each other", args[0])
+		return command.Exclude("--all", strconv.Quote(args[0]))
 	case f.tools:
 		return f.approvedTools(args, s)
 	case f.revoke:

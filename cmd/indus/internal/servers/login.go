@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
@@ -78,7 +79,7 @@ A session:
 func (f *loginFlags) selectServers(ctx context.Context, args []string, s show.Streams) ([]config.Server, error) {
 	switch {
 	case f.all && len(args) > 0:
-		return nil, command.Usagef("--all and %q exclude each other", args[0])
+		return nil, command.Exclude("--all", strconv.Quote(args[0]))
 	case !f.all && len(args) == 0:
 		return nil, command.Usagef("name a server, or --all; indus mcp ls shows which want a sign-in")
 	}

@@ -127,9 +127,9 @@ func (f *flags) check(cmd *cobra.Command) error {
 	given := func(name string) bool { return cmd.Flags().Changed(name) }
 	switch {
 	case f.noTools && given("tools"):
-		return command.Usagef("--no-tools and --tools exclude each other")
+		return command.Exclude("--no-tools", "--tools")
 	case f.noLedger && given("ledger"):
-		return command.Usagef("--no-ledger and --ledger exclude each other")
+		return command.Exclude("--no-ledger", "--ledger")
 	case f.asJSON && !f.hasPrompt:
 		return command.Usagef("--json needs -p: it prints the events of one answer")
 	case f.steps < 0 || f.steps == 0 && given("steps"):
