@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -139,4 +141,19 @@ func (d *draft) record(ctx context.Context) error {
 	d.answer.Text = strings.ToValidUTF8(d.text.String(), "\uFFFD")
 	m := Message{Role: Assistant, Parts: []Part{{Text: d.answer.Text}}, Partial: true}
 	return d.turn.record(ctx, Entry{Message: &m, Model: d.Provider.Name()})
+}
+
+// toolOrder keeps the positions of tools during a conversation, because a provider's cache depends on a common prefix.
+// A new tool is appended. A tool that returns gets its old position.
+type toolOrder map[string]int
+
+// sort puts the tools into this order, in place.
+func (p toolOrder) sort(tools []toolbox.Descriptor) []toolbox.Descriptor {
+	for _, d := range tools {
+		if _, known := p[d.Name]; !known {
+			p[d.Name] = len(p)
+		}
+	}
+	slices.SortStableFunc(tools, func(a, b toolbox.Descriptor) int { return cmp.Compare(p[a.Name], p[b.Name]) })
+	return tools
 }

@@ -65,14 +65,6 @@ func toolError(r *toolbox.Result) error {
 	}{content(r), r.Structured()})}
 }
 
-// missingTokenError returns the error for a call without the required token.
-func missingTokenError(capability string) error {
-	return &operation.Error{
-		Code: Unauthorized, Message: fmt.Sprintf("the call brings no capability %q", capability),
-		Details: json.RawMessage(`{"status":0}`),
-	}
-}
-
 // failure returns the caller's error for a call without a result. It is retryable only if the first attempt allows it.
 func (t *remote) failure(ctx context.Context, err error) error {
 	if ctxErr := ctx.Err(); ctxErr != nil && errors.Is(err, ctxErr) {

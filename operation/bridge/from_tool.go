@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -104,7 +105,10 @@ type remote struct {
 func (t *remote) handle(ctx context.Context, c *operation.Context, input json.RawMessage) (json.RawMessage, error) {
 	token, _ := c.Capability(t.capability)
 	if t.tokenRequired && token.Reveal() == "" {
-		return nil, missingTokenError(t.capability)
+		return nil, &operation.Error{
+			Code: Unauthorized, Message: fmt.Sprintf("the call brings no capability %q", t.capability),
+			Details: json.RawMessage(`{"status":0}`),
+		}
 	}
 	r, err := t.link.call(ctx, &t.tool, token, input)
 	switch {
