@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/proc"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop"
@@ -185,12 +186,9 @@ func (l *lookup) advice() string {
 // similar names.
 const maxPrograms = 20_000
 
-func fileNames(dir string) (names []string) {
+func fileNames(dir string) []string {
 	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
+	return show.Names(entries, os.DirEntry.Name)
 }
 
 // softwareOf maps programs that start many servers to the software that provides them.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"slices"
@@ -13,17 +13,13 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
-	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
 )
 
-const (
-	maxNoiseKept = 3 // lines on stdout that are not messages
-	maxBodyRead  = 64 << 10
-)
+const maxNoiseKept = 3 // lines on stdout that are not messages
 
 // probe observes how one server connects and lists its tools.
 type probe struct {
@@ -50,7 +46,7 @@ type observations struct {
 	dns, tcp, tls connectStep
 }
 
-// opening is the outcome of one opening request.
+// opening is the outcome of one opening request. Of a server at a URL, later requests are openings too.
 type opening struct {
 	method string
 	took   time.Duration
@@ -134,34 +130,14 @@ type recorder struct {
 
 // RoundTrip sends a request and records its outcome.
 func (p recorder) RoundTrip(r *http.Request) (*http.Response, error) {
-	method := rpcMethod(r)
 	if proxy, err := http.ProxyFromEnvironment(r); err == nil && proxy != nil {
 		p.update(func(s *observations) { s.proxy = proxy.Host })
 	}
 	at := time.Now()
 	answer, err := p.base.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), p.trace())))
-	if method == "server/discover" || method == "initialize" {
-		p.update(func(s *observations) { s.answers = append(s.answers, opening{method, time.Since(at), err}) })
-	}
+	method := r.Header.Get("Mcp-Method") // legacy requests have none
+	p.update(func(s *observations) { s.answers = append(s.answers, opening{method, time.Since(at), err}) })
 	return answer, err
-}
-
-// rpcMethod returns the method of the message in the body of a request, or "".
-func rpcMethod(r *http.Request) string {
-	if r.GetBody == nil {
-		return ""
-	}
-	body, err := r.GetBody()
-	if err != nil {
-		return ""
-	}
-	raw, err := io.ReadAll(io.LimitReader(body, maxBodyRead))
-	if err != nil {
-		return ""
-	}
-	quoted, _ := wire.Lookup(raw, "method")
-	method, _ := wire.Unquote(quoted)
-	return method
 }
 
 // trace keeps the first success of each step, or else the last failure. One working address of a host is enough.
@@ -178,10 +154,7 @@ func (p *probe) trace() *httptrace.ClientTrace {
 	return &httptrace.ClientTrace{
 		DNSStart: func(httptrace.DNSStartInfo) { begin(&s.dns) },
 		DNSDone: func(i httptrace.DNSDoneInfo) {
-			var addresses []string
-			for _, a := range i.Addrs {
-				addresses = append(addresses, a.String())
-			}
+			addresses := show.Names(i.Addrs, func(a net.IPAddr) string { return a.String() })
 			end(&s.dns, show.List(addresses, 4, "addresses"), i.Err)
 		},
 		ConnectStart:      func(string, string) { begin(&s.tcp) },
@@ -195,14 +168,4 @@ func (p *probe) trace() *httptrace.ClientTrace {
 			end(&s.tls, detail, err)
 		},
 	}
-}
-
-// answer returns the outcome of the last request with a method.
-func (s *observations) answer(method string) (opening, bool) {
-	for _, a := range slices.Backward(s.answers) {
-		if a.method == method {
-			return a, true
-		}
-	}
-	return opening{}, false
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/schema"
+	"github.com/indusagi/indus/toolbox"
 )
 
 const (
@@ -229,7 +230,13 @@ func (x *examination) networkSteps() []step {
 // handshakeStep returns the step on the negotiated era and version.
 func (x *examination) handshakeStep() step {
 	detail := fmt.Sprintf("%s, MCP %s", x.status.Era, x.status.Version)
-	discover, answered := x.answer("server/discover")
+	var discover opening // the last one
+	for _, a := range x.answers {
+		if a.method == "server/discover" {
+			discover = a
+		}
+	}
+	answered := discover.method != ""
 	process := x.Kind == config.KindStdio
 	if x.status.Era == interop.Legacy && x.Kind != config.KindSSE && (answered || process) {
 		waited := 3 * time.Second // until initialize is sent too
@@ -308,12 +315,8 @@ const (
 
 // toolSteps returns all steps on the tools of a server that listed them.
 func (d *doctor) toolSteps(x *examination) []step {
-	own := 0
-	for _, t := range d.mounted.Box.Snapshot("").Tools {
-		if t.Server == x.Server.ID {
-			own++
-		}
-	}
+	isOwn := func(t toolbox.Descriptor) bool { return t.Server == x.Server.ID }
+	own := len(show.Where(d.mounted.Box.Snapshot("").Tools, isOwn))
 	var rejected, rules []string
 	denied := 0
 	for _, q := range d.mounted.Fleet.Quarantined() {
