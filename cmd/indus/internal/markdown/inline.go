@@ -119,37 +119,27 @@ func joinSGR(a, b string) string {
 
 // wrap wraps spans into lines. The first line begins with first, and the others with next.
 func (r *renderer) wrap(spans []span, first, next string) (lines []string) {
-	line, used, blank := first, show.Columns(first), false
-	indent := used
-	begin := func() {
-		lines = append(lines, line)
-		line, used, blank = next, show.Columns(next), false
-		indent = used
-	}
+	var paragraph strings.Builder
 	for _, s := range spans {
-		for i, paragraph := range strings.Split(s.text, "\n") {
+		for i, line := range strings.Split(s.text, "\n") {
 			if i > 0 {
-				begin()
+				paragraph.WriteString("\n")
 			}
-			for j, word := range strings.Split(paragraph, " ") {
+			for j, word := range strings.Split(line, " ") {
 				if j > 0 {
-					blank = used > indent
+					paragraph.WriteString(" ")
 				}
-				if word == "" {
-					continue
-				}
-				columns := show.Columns(word)
-				if blank && used+1+columns > r.width {
-					begin()
-				}
-				if blank {
-					line, used, blank = line+" ", used+1, false
-				}
-				line, used = line+r.styled(word, s.sgr), used+columns
+				paragraph.WriteString(r.styled(word, s.sgr))
 			}
 		}
 	}
-	return append(lines, line)
+	for line := range strings.SplitSeq(paragraph.String(), "\n") {
+		for _, wrapped := range show.WrapTo(line, 0, r.width-show.Columns(next)) {
+			lines = append(lines, first+wrapped)
+			first = next
+		}
+	}
+	return lines
 }
 
 func (r *renderer) styled(text, sgr string) string {

@@ -1,6 +1,7 @@
 package markdown_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ func TestRender(t *testing.T) {
 		{"paragraphs", "one two three four five\nsix\n\nseven", "one two three four\nfive six\n\nseven"},
 		{"a hard break", "one  \ntwo", "one\ntwo"},
 		{"a heading", "## A `b` *c*", "## A `b` *c*"},
-		{"emphasis", "a **b** *c* ~~d~~ `e`f", "a **b** *c* ~~d~~ `e`f"},
+		{"emphasis", "a **b** *c* ~~d~~ `e`f", "a **b** *c* ~~d~~\n`e`f"},
 		{"a list", "- a\n- b is longer than the line\n  - c\n- [x] d\n-", "• a\n• b is longer than\n  the line\n  • c\n• [x] d\n•"},
 		{"a loose list", "3. a\n\n   b\n4. c", "3. a\n\n   b\n\n4. c"},
 		{"a quotation", "> a\n>\n> - b\n>   c", "│ a\n│\n│ • b c"},
@@ -29,7 +30,7 @@ func TestRender(t *testing.T) {
 		{"a wide table", "|a|b|\n|-|-|\n|a long cell|another one|\n|x|y|", "a: a long cell\nb: another one\na: x\nb: y"},
 		{"links", "[a](http://b/c) <http://d> ![e](f.png) [http://g](http://g)", "a (http://b/c)\nhttp://d [image: e]\n(f.png) http://g"},
 		{"a link that lies", "[http://good](http://evil \"title\")", "http://good\n(http://evil)"},
-		{"HTML is text", "a <b onclick=\"x\">c</b>\n\n<script>\nx()\n</script>", "a <b onclick=\"x\">c</b>\n\n  <script>\n  x()\n</script>"},
+		{"HTML is text", "a <b onclick=\"x\">c</b>\n\n<script>\nx()\n</script>", "a <b\nonclick=\"x\">c</b>\n\n  <script>\n  x()\n</script>"},
 		{"references", "&lt;a&gt; &amp; \\*b\\*", "<a> & *b*"},
 		{"wide letters", "日本語日本 日本語", "日本語日本 日本語"},
 		{"nothing", "", ""},
@@ -42,6 +43,13 @@ func TestRender(t *testing.T) {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+func TestNoBreakSpace(t *testing.T) {
+	const source = "one two three 4\u00a0kilometres"
+	if got := markdown.Render(source, 20, false); !slices.Equal(got, []string{"one two three", "4\u00a0kilometres"}) {
+		t.Errorf("%q", got)
 	}
 }
 

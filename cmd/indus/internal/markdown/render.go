@@ -145,21 +145,18 @@ func (r *renderer) code(n ast.Node, first, next, look string) {
 // table writes columns if they fit. Otherwise it writes a line for each cell.
 func (r *renderer) table(n *east.Table, first, next string) {
 	var cells [][][]span
-	var widths []int
+	widths := make([]int, n.FirstChild().ChildCount()) // all rows have the same number of cells
+	r.inCell = true
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
 		var rowCells [][]span
 		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
-			r.inCell = true
 			spans := r.spans(cell)
-			r.inCell = false
-			if i := len(rowCells); i == len(widths) {
-				widths = append(widths, 0)
-			}
 			widths[len(rowCells)] = max(widths[len(rowCells)], columnsOf(spans))
 			rowCells = append(rowCells, spans)
 		}
 		cells = append(cells, rowCells)
 	}
+	r.inCell = false
 	total := show.Columns(next)
 	for _, w := range widths {
 		total += w + 2

@@ -275,7 +275,8 @@ func wrapLines(lines []string, at, width int) []string {
 	}
 	var out []string
 	line := head
-	for i, word := range strings.Fields(text) {
+	isBlank := func(r rune) bool { return r == ' ' || r == '\t' } // a no-break space is none
+	for i, word := range strings.FieldsFunc(text, isBlank) {
 		switch {
 		case i == 0:
 			line += word
