@@ -33,12 +33,7 @@ func (u *turn) callLines(e agent.Event) []string {
 		mark = u.styled("✗", red)
 	}
 	lines := []string{mark + " " + u.callHead(*e.Call, width-14) + "  " + u.Dim(show.Duration(e.Took))}
-	var text []string
-	for _, line := range ResultLines(e.Result) {
-		if line != "" {
-			text = append(text, line)
-		}
-	}
+	text := show.Where(ResultLines(e.Result), func(line string) bool { return line != "" })
 	for i, line := range text {
 		if i == resultLines {
 			lines = append(lines, u.Dim(fmt.Sprintf("  … %s more", show.Count(len(text)-i, "line"))))

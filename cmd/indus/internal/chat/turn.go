@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -245,10 +246,7 @@ func (u *turn) liveLines(width, height int) (lines []string) {
 		below = append(below[:room-1], u.Dim(fmt.Sprintf("… and %d more calls", len(below)-room+1)))
 	}
 	if len(u.calls) == 0 || u.waitReason != "" {
-		note := u.waitReason
-		if note == "" {
-			note = "thinking"
-		}
+		note := cmp.Or(u.waitReason, "thinking")
 		below = append(below, u.spinner(now)+" "+u.Dim(note+"  "+elapsedText(now.Sub(u.began))))
 	}
 	if u.typed != "" {

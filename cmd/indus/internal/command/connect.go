@@ -206,12 +206,7 @@ func serverLines(all []interop.EndpointStatus, elapsed time.Duration, height int
 			fmt.Sprintf("%s  %-10s  %s", show.Pad(show.Clean(st.Server), id), st.Phase, progressOf(st, elapsed)))
 	}
 	if more := len(all) - len(shown); more > 0 {
-		ready := 0
-		for _, st := range all {
-			if st.Phase.Usable() {
-				ready++
-			}
-		}
+		ready := len(show.Where(all, func(st interop.EndpointStatus) bool { return st.Phase.Usable() }))
 		lines = append(lines, fmt.Sprintf("… and %d more; %d of %d are ready", more, ready, len(all)))
 	}
 	return lines

@@ -12,6 +12,7 @@ import (
 
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/cmd/indus/internal/chat"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
@@ -161,12 +162,8 @@ func (p property) prompt() string {
 	for _, c := range slices.Concat(p.OneOf, p.Items.AnyOf) {
 		choices = append(choices, c.Const+" ("+c.Title+")")
 	}
-	var about []string
-	for _, s := range []string{p.Title, p.Description, p.Format, strings.Join(choices, " | ")} {
-		if s != "" {
-			about = append(about, s)
-		}
-	}
+	about := show.Where([]string{p.Title, p.Description, p.Format, strings.Join(choices, " | ")},
+		func(s string) bool { return s != "" })
 	switch p.Type {
 	case "boolean":
 		about = append(about, "y or n")

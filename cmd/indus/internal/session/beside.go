@@ -199,12 +199,7 @@ func (x *session) resource(ctx context.Context, server, uri string) (string, err
 	if err != nil {
 		return "", err
 	}
-	var got struct {
-		Contents []struct {
-			MimeType, Blob string
-			Text           *string
-		}
-	}
+	var got struct{ Contents []show.Resource }
 	if err := json.Unmarshal(result, &got); err != nil {
 		return "", errors.New("the answer has no contents")
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -64,11 +65,8 @@ func checkTools(names []string) error {
 		if canonicalName(n) == "" || slices.ContainsFunc(known, is) {
 			continue
 		}
-		hint := command.DidYouMean(n, known)
-		if hint == "" {
-			hint = ": there is " + strings.Join(known, ", ")
-		}
-		return command.Usagef("--tools: no built-in tool %q%s", n, hint)
+		return command.Usagef("--tools: no built-in tool %q%s", n,
+			cmp.Or(command.DidYouMean(n, known), ": there is "+strings.Join(known, ", ")))
 	}
 	return nil
 }

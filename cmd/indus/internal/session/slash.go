@@ -156,13 +156,8 @@ func (c *conversation) mcp(ctx context.Context, args []string) error {
 	if c.flags.noTools {
 		return errNoServers
 	}
-	verb, server := "", ""
-	if len(args) > 0 {
-		verb = args[0]
-	}
-	if len(args) > 1 {
-		server = args[1]
-	}
+	words := append(slices.Clone(args), "", "")
+	verb, server := words[0], words[1]
 	if verb != "" && verb != "log" && server == "" && slices.Contains(slashNames["/mcp"], verb) {
 		return fmt.Errorf("/mcp %s: which server? %s", verb, strings.Join(c.serverNames(verb), ", "))
 	}

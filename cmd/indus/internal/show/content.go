@@ -7,18 +7,21 @@ import (
 
 // ContentBlock holds the known members of MCP content blocks.
 type ContentBlock struct {
-	Type     string  `json:"type"`
-	Text     *string `json:"text"`
-	Data     string  `json:"data"`
-	MimeType string  `json:"mimeType"`
+	Type     string   `json:"type"`
+	Text     *string  `json:"text"`
+	Data     string   `json:"data"`
+	MimeType string   `json:"mimeType"`
+	URI      string   `json:"uri"`
+	Name     string   `json:"name"`
+	Resource Resource `json:"resource"`
+}
+
+// Resource holds the known members of the contents of an MCP resource.
+type Resource struct {
 	URI      string  `json:"uri"`
-	Name     string  `json:"name"`
-	Resource struct {
-		URI      string  `json:"uri"`
-		MimeType string  `json:"mimeType"`
-		Text     *string `json:"text"`
-		Blob     string  `json:"blob"`
-	} `json:"resource"`
+	MimeType string  `json:"mimeType"`
+	Text     *string `json:"text"`
+	Blob     string  `json:"blob"`
 }
 
 // Describe returns a block as text: its text, or a label in place of media. It returns false if the type is unknown.

@@ -179,9 +179,5 @@ func valueOffers(s signature.Schema) (out []string) {
 
 // withDescription adds the first sentence of a description to an offer.
 func withDescription(offer, text string) string {
-	text = show.FirstSentence(text)
-	if text != "" {
-		return offer + "\t" + text
-	}
-	return offer
+	return strings.TrimSuffix(offer+"\t"+show.FirstSentence(text), "\t")
 }

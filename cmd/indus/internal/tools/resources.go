@@ -88,7 +88,7 @@ const codeNotFound = -32002
 
 func (f *readFlags) read(ctx context.Context, args []string, s show.Streams) error {
 	if f.asJSON && f.file != "" {
-		return command.Usagef("--json and --output exclude each other")
+		return command.Exclude("--json", "--output")
 	}
 	uri := args[0]
 	b, server, err := f.ownerOf(ctx, uri, f.server, s)
@@ -107,14 +107,7 @@ func (f *readFlags) read(ctx context.Context, args []string, s show.Streams) err
 	if f.asJSON {
 		return s.WriteJSON(result)
 	}
-	var got struct {
-		Contents []struct {
-			URI      string  `json:"uri"`
-			MimeType string  `json:"mimeType"`
-			Text     *string `json:"text"`
-			Blob     string  `json:"blob"`
-		} `json:"contents"`
-	}
+	var got struct{ Contents []show.Resource }
 	if err := json.Unmarshal(result, &got); err != nil {
 		return interop.NewFault(interop.Protocol, server, "resources/read", err)
 	}
