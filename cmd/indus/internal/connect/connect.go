@@ -63,8 +63,11 @@ func New(s show.Streams, running Running) *cobra.Command {
 	f.Add(cmd)
 	f.AddWait(cmd.Flags())
 	_ = cmd.RegisterFlagCompletionFunc("view", command.Complete(math.MaxInt, func(ctx context.Context) []string {
-		views, ids, _ := f.views(ctx)
-		return append(views, ids...)
+		c, err := f.ReadDry(ctx)
+		if err != nil {
+			return nil
+		}
+		return append(viewNames(c), command.IDs(c.Servers())...)
 	}))
 	return cmd
 }
@@ -205,7 +208,7 @@ func (f *connectFlags) entry(
 	}
 	view := ""
 	if f.view != "" {
-		if view, err = f.viewPath(ctx); err != nil {
+		if view, err = f.viewPath(c); err != nil {
 			return e, err
 		}
 		f.keyViews = []string{view}
@@ -273,11 +276,8 @@ func (f *connectFlags) commandEntry() (mcpconfig.Entry, error) {
 }
 
 // viewPath returns the path of the view below /mcp. A view wins over a server of the same name. "@NAME" means a view.
-func (f *connectFlags) viewPath(ctx context.Context) (string, error) {
-	views, ids, err := f.views(ctx)
-	if err != nil {
-		return "", err
-	}
+func (f *connectFlags) viewPath(c *mcpconfig.Config) (string, error) {
+	views, ids := viewNames(c), command.IDs(c.Servers()) // each server is a view too
 	name, isView := strings.CutPrefix(f.view, "@")
 	switch {
 	case slices.Contains(views, name):
@@ -289,13 +289,8 @@ func (f *connectFlags) viewPath(ctx context.Context) (string, error) {
 		command.DidYouMean(name, append(views, ids...)))
 }
 
-// views returns the names of the configured views, and the ids of the servers. Each server is a view too.
-func (f *connectFlags) views(ctx context.Context) (names, servers []string, err error) {
-	c, err := f.ReadDry(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	return show.Names(c.Views, func(v mcpconfig.View) string { return v.Name }), command.IDs(c.Servers()), nil
+func viewNames(c *mcpconfig.Config) []string {
+	return show.Names(c.Views, func(v mcpconfig.View) string { return v.Name })
 }
 
 // printWay prints the ways to connect a client. The entry is on stdout, and the other ways are messages.

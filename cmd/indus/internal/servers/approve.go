@@ -232,12 +232,11 @@ func approveEach(ctx context.Context, waiting []*heldServer, s show.Streams) err
 	}
 	answers := s.Lines()
 	for _, w := range waiting {
-		yes, err := askApproval(ctx, w, "", answers, s)
+		name, resolved := show.ShellWord(show.Clean(w.Server)), false
+		yes, err := s.Confirm(ctx, fmt.Sprintf("%sapprove %s?", w, name), answers)
 		if err == nil && yes {
-			var resolved bool
-			resolved, err = w.resolve(ctx)
-			if resolved {
-				yes, err = askApproval(ctx, w, " as it is now", answers, s)
+			if resolved, err = w.resolve(ctx); resolved {
+				yes, err = s.Confirm(ctx, fmt.Sprintf("%sapprove %s as it is now?", w, name), answers)
 			}
 		}
 		switch {
@@ -255,13 +254,6 @@ func approveEach(ctx context.Context, waiting []*heldServer, s show.Streams) err
 		s.Reportf("approved %s", w.Server)
 	}
 	return nil
-}
-
-// askApproval shows a server and asks for its approval. At the end of the input it returns io.EOF.
-func askApproval(
-	ctx context.Context, w *heldServer, suffix string, answers <-chan string, s show.Streams,
-) (bool, error) {
-	return s.Confirm(ctx, fmt.Sprintf("%sapprove %s%s?", w, show.ShellWord(show.Clean(w.Server)), suffix), answers)
 }
 
 // revokeServers revokes approvals of the project, regardless of the present content of its file.
