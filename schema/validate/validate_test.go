@@ -210,3 +210,14 @@ func sorted(text string) []string {
 	slices.Sort(lines)
 	return lines
 }
+
+func TestANilValidatorChecksNothing(t *testing.T) {
+	var v *validate.Validator
+	arguments := json.RawMessage(`{"n":1.0}`)
+	if err := v.Validate(arguments); err != nil {
+		t.Error(err)
+	}
+	if got := v.Complete(arguments); string(got) != string(arguments) {
+		t.Errorf("%s", got)
+	}
+}
