@@ -64,8 +64,7 @@ type Attachment struct {
 	watchers     toolbox.Watchers
 	unwatch      func() // stops watching the fleet
 	background   sync.WaitGroup
-	releaseLease func() // ends the run's lease; set in the background
-	closeOnce    sync.Once
+	releaseLease func()          // ends the run's lease; set in the background
 	life         context.Context // of the follower and the poller
 	endLife      context.CancelFunc
 	pollOnce     sync.Once
@@ -407,5 +406,5 @@ func (a *Attachment) Close() {
 	a.unwatch()
 	a.background.Wait()
 	a.journal.recorder.close()
-	a.closeOnce.Do(a.releaseLease)
+	a.releaseLease()
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/oklog/ulid/v2"
 
@@ -174,6 +175,6 @@ func (a *Attachment) startLease(l fileLog) {
 	if err != nil {
 		a.logger.Warn("other processes cannot see whether this run goes on", "err", err)
 	} else {
-		a.releaseLease = release
+		a.releaseLease = sync.OnceFunc(release)
 	}
 }

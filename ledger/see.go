@@ -118,11 +118,3 @@ func (h *serverHistory) tools() (tools []toolbox.Wire) {
 	}
 	return tools
 }
-
-// withoutTools returns a description as its writer gave it, without the tools that a command saw.
-func withoutTools(description json.RawMessage) json.RawMessage {
-	if stripped, err := wire.Rewrite(description, wire.Edit{Key: seenTools}, wire.Edit{Key: seenFormat}); err == nil {
-		return stripped
-	}
-	return description
-}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -117,12 +118,13 @@ func (h *serverHistory) descriptionJSON() json.RawMessage {
 	return h.description.Capability.Wire.JSON
 }
 
-// descriptions returns the last description of each server under its present configuration.
+// descriptions returns the last description of each server under its present configuration, without the tools that a
+// command saw.
 func (s *State) descriptions(servers []config.Server) map[origin]json.RawMessage {
 	out := map[origin]json.RawMessage{}
 	for _, server := range servers {
 		if raw := s.historyOf(server).descriptionJSON(); len(raw) > 0 {
-			out[origin{server.ID, Fingerprint(server)}] = withoutTools(raw)
+			out[origin{server.ID, Fingerprint(server)}] = wire.Without(wire.Without(raw, seenTools), seenFormat)
 		}
 	}
 	return out
