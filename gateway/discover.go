@@ -73,9 +73,7 @@ func (v *view) ownCapabilities(server string) (caps json.RawMessage, instruction
 	}
 	edits := []wire.Edit{{Key: "tools", Value: tools}}
 	if tasks, ok := wire.Lookup(d.Capabilities, "tasks"); ok { // the gateway does not list tasks, see tasks.go
-		if tasks, err := wire.Rewrite(tasks, wire.Edit{Key: "list"}); err == nil {
-			edits = append(edits, wire.Edit{Key: "tasks", Value: tasks})
-		}
+		edits = append(edits, wire.Edit{Key: "tasks", Value: wire.Without(tasks, "list")})
 	}
 	if caps, err := wire.Rewrite(d.Capabilities, edits...); err == nil {
 		return caps, d.Instructions
@@ -175,8 +173,7 @@ func withMembers(obj, all json.RawMessage, key string) json.RawMessage {
 	if err != nil {
 		return obj
 	}
-	for i := range members {
-		m := &members[i]
+	for _, m := range members {
 		if _, has := wire.Lookup(obj, m.Key); has && string(m.Value) != "true" {
 			continue
 		}

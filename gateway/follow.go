@@ -53,10 +53,9 @@ func (v *view) Follow(
 		}
 		for _, f := range all {
 			select {
-			case <-f.answered:
+			case <-f.answered.Done():
 			case <-late.C:
 				late.Reset(0) // the other servers are not waited for either
-			case <-ctx.Done():
 			}
 			f.mu.Lock()
 			agreed = append(agreed, f.agreed...)
@@ -82,8 +81,8 @@ type taskFollower struct {
 	items        map[string]*item  // the items of the tasks, by the client's ids
 	ids          map[string]string // the client's ids, by the server's ids
 	notify       func(interop.Message)
-	markAnswered func()        // closes answered
-	answered     chan struct{} // closed when the server has agreed or refused
+	answered     context.Context // ends when the server has agreed or refused, or with the request
+	markAnswered context.CancelFunc
 
 	mu     sync.Mutex
 	agreed []string // ids of the client
@@ -102,9 +101,8 @@ func (v *view) followers(
 		f := &taskFollower{
 			view: v, server: s.ID, origin: originOf(s), request: m, requester: requesterOf(ctx),
 			rights: rightsIn(ctx), notify: notify,
-			items: map[string]*item{}, ids: map[string]string{}, answered: make(chan struct{}),
+			items: map[string]*item{}, ids: map[string]string{},
 		}
-		f.markAnswered = sync.OnceFunc(func() { close(f.answered) })
 		for _, id := range ids {
 			it, own := administeredItem(s.ID), ownTask{id: id}
 			if !v.transparent {
@@ -119,6 +117,7 @@ func (v *view) followers(
 			}
 		}
 		if len(f.ids) > 0 {
+			f.answered, f.markAnswered = context.WithCancel(ctx)
 			all = append(all, f)
 		}
 	}

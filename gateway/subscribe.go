@@ -78,17 +78,12 @@ func (v *view) subscribe(
 	if len(owners) == 0 {
 		_ = v.unlistedURI(ctx, m, uri)
 	}
-	var agreed []func()
-	for _, stop := range stops {
-		if stop != nil {
-			agreed = append(agreed, stop)
-		}
-	}
-	if agreed == nil {
+	stops = slices.DeleteFunc(stops, func(stop func()) bool { return stop == nil })
+	if len(stops) == 0 {
 		return nil, failed
 	}
 	return func() {
-		for _, stop := range agreed {
+		for _, stop := range stops {
 			stop()
 		}
 	}, nil

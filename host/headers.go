@@ -9,12 +9,11 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop"
 )
 
@@ -75,11 +74,11 @@ func (h *Host) allowOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
 	return true
 }
 
-var mcpHeader = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^mcp-[a-z0-9_-]+$`) })
+var mcpHeader = text.Pattern(`^mcp-[a-z0-9_-]+$`)
 
 func (h *Host) checkHost(r *http.Request) error {
-	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	loopback := local != nil && loopbackAddr(local)
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	loopback := local != nil && local.IP.IsLoopback()
 	switch {
 	case loopback && loopbackName(hostName(r.Host)):
 		return nil
@@ -127,13 +126,9 @@ func loopbackName(name string) bool {
 	return err == nil && addr.Unmap().IsLoopback()
 }
 
-func loopbackAddr(a net.Addr) bool {
-	tcp, ok := a.(*net.TCPAddr)
-	return ok && tcp.IP.IsLoopback()
-}
-
 // refuser is an error that has its own HTTP answer.
 type refuser interface {
+	error
 	Refuse() (status int, header http.Header, body string)
 }
 
@@ -142,12 +137,9 @@ type refuser interface {
 func (h *Host) refuseCaller(w http.ResponseWriter, err error) *refusal {
 	h.opts.Logger.Debug("a caller is refused", "err", err)
 	status, header, body := 0, http.Header(nil), ""
-	var custom refuser
-	var he *interop.HTTPError
-	switch {
-	case errors.As(err, &custom):
+	if custom, ok := errors.AsType[refuser](err); ok {
 		status, header, body = custom.Refuse()
-	case errors.As(err, &he):
+	} else if he, ok := errors.AsType[*interop.HTTPError](err); ok {
 		status, header, body = he.Status, he.Header, he.Body
 	}
 	maps.Copy(w.Header(), header)

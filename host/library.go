@@ -184,32 +184,6 @@ func (l *Library) change(changes *toolbox.Watchers, edit func()) {
 	changes.Notify()
 }
 
-// watch reports changes of the lists.
-func (l *Library) watch(notify func(interop.Message)) (stop func()) {
-	stopPrompts := l.promptChanges.Watch(func() { notify(interop.Message{Method: protocol.NotePromptsChanged}) })
-	stopResources := l.resourceChanges.Watch(func() { notify(interop.Message{Method: protocol.NoteResourcesChanged}) })
-	return func() {
-		stopPrompts()
-		stopResources()
-	}
-}
-
-// subscribe reports updates of a resource until stop is called.
-func (l *Library) subscribe(uri string, updated func(interop.Message)) (stop func(), err error) {
-	if _, _, ok := l.find(uri); !ok {
-		return nil, noResource(protocol.MethodSubscribe, uri)
-	}
-	r := &librarySubscription{uri, updated}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.subscriptions[r] = true
-	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.subscriptions, r)
-	}, nil
-}
-
 // find returns the resource of a URI. If there is none, it returns the first template that matches, with the values of
 // its variables.
 func (l *Library) find(uri string) (b libraryResource, parts map[string]string, ok bool) {

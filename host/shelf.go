@@ -61,10 +61,15 @@ func (b *libraryBackend) Handle(ctx context.Context, m interop.Message, back int
 
 // Watch implements [Backend].
 func (b *libraryBackend) Watch(notify func(interop.Message)) (stop func()) {
-	stopTools, stopLibrary := b.Backend.Watch(notify), b.library.watch(notify)
+	stops := []func(){
+		b.Backend.Watch(notify),
+		b.library.promptChanges.Watch(func() { notify(interop.Message{Method: protocol.NotePromptsChanged}) }),
+		b.library.resourceChanges.Watch(func() { notify(interop.Message{Method: protocol.NoteResourcesChanged}) }),
+	}
 	return func() {
-		stopTools()
-		stopLibrary()
+		for _, stop := range stops {
+			stop()
+		}
 	}
 }
 
@@ -72,7 +77,19 @@ func (b *libraryBackend) Watch(notify func(interop.Message)) (stop func()) {
 func (b *libraryBackend) Subscribe(
 	_ context.Context, _ interop.Message, uri string, updated func(interop.Message),
 ) (stop func(), err error) {
-	return b.library.subscribe(uri, updated)
+	l := b.library
+	if _, _, ok := l.find(uri); !ok {
+		return nil, noResource(protocol.MethodSubscribe, uri)
+	}
+	r := &librarySubscription{uri, updated}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.subscriptions[r] = true
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.subscriptions, r)
+	}, nil
 }
 
 // rows returns the rows of a list, and their names, which cursors use.

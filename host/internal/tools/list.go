@@ -13,7 +13,6 @@ import (
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
-	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -33,13 +32,6 @@ type toolList struct {
 	legacy   *protocol.List // in the form that legacy clients can read
 	modern   *protocol.List
 	headers  map[string][]protocol.ParamHeader // by published name; nil if no tool has any
-}
-
-func (l *toolList) forEra(era interop.Era) *protocol.List {
-	if era == interop.Modern {
-		return l.modern
-	}
-	return l.legacy
 }
 
 // list returns the list that p is shown now. It is rendered once for each snapshot.
@@ -112,7 +104,7 @@ func (t *Backend) render(s *toolbox.Snapshot) *toolList {
 			if forLegacy == nil || forModern == nil {
 				err = errors.New(flaws[0].Why)
 			} else if ids.conflicts(raw) {
-				forLegacy, forModern = withoutOutput(forLegacy), withoutOutput(forModern)
+				forLegacy, forModern = wire.Without(forLegacy, "outputSchema"), wire.Without(forModern, "outputSchema")
 				t.opts.Logger.Warn("an output schema is not published: another tool's has its $id",
 					"tool", d.Name, "server", d.Server)
 			}
@@ -201,14 +193,6 @@ func (ids outputIDs) conflicts(tool json.RawMessage) bool {
 	}
 	ids[id] = string(schema)
 	return false
-}
-
-func withoutOutput(tool json.RawMessage) json.RawMessage {
-	out, err := wire.Rewrite(tool, wire.Edit{Key: "outputSchema"})
-	if err != nil {
-		return tool
-	}
-	return out
 }
 
 // cachingOf returns the members with the time and the scope for which a list may be cached (2026-07-28,

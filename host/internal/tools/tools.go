@@ -76,7 +76,11 @@ func (t *Backend) Handle(ctx context.Context, m interop.Message, back interop.Pe
 		}
 		return o.JSON(), nil
 	case protocol.MethodToolsList:
-		return t.Page(m, t.list(m.Caller).forEra(m.Era))
+		l := t.list(m.Caller)
+		if m.Era == interop.Modern {
+			return t.Page(m, l.modern)
+		}
+		return t.Page(m, l.legacy)
 	case protocol.MethodToolsCall:
 		return t.call(ctx, m, back)
 	}
