@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -73,14 +74,8 @@ func (s *Set) checkRule(r *rule) (texts []string) {
 
 // listsServers reports whether the scope can have a server or a view only.
 func (r *rule) listsServers() bool {
-	kinds := []types.EntityType{types.EntityType(Server), types.EntityType(View)}
-	switch scope := r.ast.Resource.(type) {
-	case ast.ScopeTypeEq:
-		return slices.Contains(kinds, scope.Entity.Type)
-	case ast.ScopeTypeIs:
-		return slices.Contains(kinds, scope.Type)
-	}
-	return false
+	kind := Kind(cmp.Or(r.resource.kind, r.resource.entity.Type))
+	return !r.resource.in && (kind == Server || kind == View)
 }
 
 // covering returns an unconditional forbid whose scope has the whole scope of a permit, or nil.
@@ -89,8 +84,8 @@ func (s *Set) covering(r *rule) *rule {
 		return nil
 	}
 	i := slices.IndexFunc(s.rules, func(o *rule) bool {
-		return !o.permit && o.conditions == nil && isWider(o.ast.Principal, r.ast.Principal) &&
-			isWider(o.ast.Resource, r.ast.Resource) && !slices.ContainsFunc(allActions, func(a Action) bool {
+		return !o.permit && o.conditions == nil && o.principal.isWider(r.principal) &&
+			o.resource.isWider(r.resource) && !slices.ContainsFunc(allActions, func(a Action) bool {
 			return r.covers(a) && !o.covers(a)
 		})
 	})
@@ -101,33 +96,18 @@ func (s *Set) covering(r *rule) *rule {
 }
 
 // isWider reports whether a scope surely has everything that another has.
-func isWider(a, b ast.IsScopeNode) bool {
-	if a == b {
+func (s ruleScope) isWider(o ruleScope) bool {
+	switch {
+	case s == o || s == ruleScope{}:
 		return true
-	}
-	switch a := a.(type) {
-	case ast.ScopeTypeAll:
+	case s == ruleScope{kind: "User"}: // the type of every principal
 		return true
-	case ast.ScopeTypeIs:
-		switch b := b.(type) {
-		case ast.ScopeTypeEq:
-			return b.Entity.Type == a.Type
-		case ast.ScopeTypeIsIn:
-			return b.Type == a.Type
-		}
-		return a.Type == "User" // the type of every principal
-	case ast.ScopeTypeIn:
-		switch b := b.(type) {
-		case ast.ScopeTypeEq:
-			return b.Entity == a.Entity || inServer(b.Entity, a.Entity)
-		case ast.ScopeTypeIsIn:
-			return b.Entity == a.Entity
-		}
-	case ast.ScopeTypeIsIn:
-		b, ok := b.(ast.ScopeTypeEq)
-		return ok && b.Entity.Type == a.Type && inServer(b.Entity, a.Entity)
+	case s.kind != "" && s.kind != o.kind && !(o.isOne() && s.kind == o.entity.Type):
+		return false
+	case !s.in:
+		return s.kind != ""
 	}
-	return false
+	return o.entity == s.entity || o.isOne() && inServer(o.entity, s.entity)
 }
 
 // inServer reports whether an item is in a server.
@@ -160,11 +140,11 @@ func (r *rule) contradiction() string {
 	for _, c := range r.ast.Conditions {
 		parts = append(parts, conjuncts(bodyOf(c))...)
 	}
-	if scope, ok := r.ast.Principal.(ast.ScopeTypeEq); ok {
-		parts = append(parts, equality("principal", scope.Entity))
+	if r.principal.isOne() {
+		parts = append(parts, equality("principal", r.principal.entity))
 	}
-	if scope, ok := r.ast.Resource.(ast.ScopeTypeEq); ok {
-		parts = append(parts, equality("resource", scope.Entity))
+	if r.resource.isOne() {
+		parts = append(parts, equality("resource", r.resource.entity))
 	}
 	return contradictionOf(parts)
 }

@@ -57,11 +57,11 @@ func (s *Set) Explain(r *Request) Explanation {
 func (d *decision) missing(e *environment, r *rule, action Action) (missing []string) {
 	if !r.coversPrincipal(e) {
 		missing = append(missing, fmt.Sprintf("the principal is %s: the rule requires %s", e.principal,
-			scopeText("principal", r.ast.Principal)))
+			r.principal.text("principal")))
 	}
 	if r.coversResource(e) == isFalse {
 		missing = append(missing, fmt.Sprintf("the resource is %s: the rule requires %s", e.resource,
-			scopeText("resource", r.ast.Resource)))
+			r.resource.text("resource")))
 	}
 	for _, c := range r.ast.Conditions {
 		if text := d.falsePart(e, r, action, bodyOf(c)); text != "" {
@@ -130,21 +130,6 @@ func (d *decision) values(e *environment, n ast.IsNode) string {
 	}
 	slices.Sort(values)
 	return " (" + strings.Join(slices.Compact(values), ", ") + ")"
-}
-
-// scopeText returns a part of a scope as Cedar text.
-func scopeText(name string, scope ast.IsScopeNode) string {
-	switch v := scope.(type) {
-	case ast.ScopeTypeEq:
-		return fmt.Sprintf("%s == %s", name, v.Entity)
-	case ast.ScopeTypeIn:
-		return fmt.Sprintf("%s in %s", name, v.Entity)
-	case ast.ScopeTypeIs:
-		return fmt.Sprintf("%s is %s", name, v.Type)
-	case ast.ScopeTypeIsIn:
-		return fmt.Sprintf("%s is %s in %s", name, v.Type, v.Entity)
-	}
-	return name
 }
 
 var _ cedar.EntityGetter = (*environment)(nil)

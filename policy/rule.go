@@ -20,6 +20,8 @@ type rule struct {
 	index      int
 	ast        *ast.Policy
 	permit     bool
+	principal  ruleScope
+	resource   ruleScope
 	conditions *cedar.Policy // the conditions without the scope; nil if there are none
 	approve    Approval
 	rate       *Rate
@@ -47,8 +49,11 @@ func newRule(index int, p *cedar.Policy) (*rule, error) {
 	if len(r.ast.Conditions) > 0 {
 		r.conditions = compiled(r.ast.Conditions)
 	}
-	r.mentions.scope(r.ast.Principal, true)
-	r.mentions.scope(r.ast.Resource, false)
+	r.principal, r.resource = scopeOf(r.ast.Principal), scopeOf(r.ast.Resource)
+	if e := r.principal.entity; e != (types.EntityUID{}) {
+		r.mentions.member(string(e.Type), string(e.ID))
+	}
+	r.mentions.uri = isResource(r.resource.entity)
 	for _, c := range r.ast.Conditions {
 		r.mentions.add(c.Body)
 	}
@@ -154,67 +159,72 @@ func truthOf(b bool) truth {
 	return isFalse
 }
 
+// ruleScope is a part of the scope of a rule: the principal or the resource.
+type ruleScope struct {
+	kind   types.EntityType // the required type; "" means any
+	entity types.EntityUID  // the required entity; the zero value means any
+	in     bool             // the members of the entity are meant too
+}
+
+func scopeOf(n ast.IsScopeNode) ruleScope {
+	switch v := n.(type) {
+	case ast.ScopeTypeEq:
+		return ruleScope{entity: v.Entity}
+	case ast.ScopeTypeIn:
+		return ruleScope{entity: v.Entity, in: true}
+	case ast.ScopeTypeIs:
+		return ruleScope{kind: v.Type}
+	case ast.ScopeTypeIsIn:
+		return ruleScope{v.Type, v.Entity, true}
+	}
+	return ruleScope{}
+}
+
+// isOne reports whether the scope is a single entity.
+func (s ruleScope) isOne() bool { return s.entity != types.EntityUID{} && !s.in }
+
+// text returns the scope of a variable as Cedar text.
+func (s ruleScope) text(name string) string {
+	if s.kind != "" {
+		name += " is " + string(s.kind)
+	}
+	switch {
+	case s.in:
+		return name + " in " + s.entity.String()
+	case s.isOne():
+		return name + " == " + s.entity.String()
+	}
+	return name
+}
+
 // coversPrincipal reports whether the scope of the rule has the caller.
 func (r *rule) coversPrincipal(e *environment) bool {
-	in := func(of types.EntityUID) bool {
-		return of == e.principal || of.Type == "Group" && slices.Contains(e.groups, string(of.ID))
+	s := &r.principal
+	switch {
+	case s.kind != "" && s.kind != "User":
+		return false
+	case s.entity == types.EntityUID{} || s.entity == e.principal:
+		return true
 	}
-	switch scope := r.ast.Principal.(type) {
-	case ast.ScopeTypeEq:
-		return scope.Entity == e.principal
-	case ast.ScopeTypeIn:
-		return in(scope.Entity)
-	case ast.ScopeTypeIs:
-		return scope.Type == "User"
-	case ast.ScopeTypeIsIn:
-		return scope.Type == "User" && in(scope.Entity)
-	}
-	return true
+	return s.in && s.entity.Type == "Group" && slices.Contains(e.groups, string(s.entity.ID))
 }
 
 // coversResource reports whether the scope of the rule has the item. The URI of a template is unknown.
 func (r *rule) coversResource(e *environment) truth {
-	uid := e.resource
-	equal := func(other types.EntityUID) truth {
-		if e.item.Template && isResource(other) && strings.HasPrefix(string(other.ID), inID.Replace(e.item.Server)+"/") {
-			return isUnknown
-		}
-		return truthOf(uid == other)
+	s := &r.resource
+	isMember := e.item.Kind != Server && e.item.Kind != View
+	switch {
+	case s.kind != "" && s.kind != e.resource.Type:
+		return isFalse
+	case s.entity == types.EntityUID{}:
+		return isTrue
+	case s.in && isMember && s.entity.Type == "Server":
+		return truthOf(string(s.entity.ID) == e.item.Server)
+	case e.item.Template && isResource(s.entity) &&
+		strings.HasPrefix(string(s.entity.ID), inID.Replace(e.item.Server)+"/"):
+		return isUnknown
 	}
-	in := func(of types.EntityUID) truth {
-		isMember := e.item.Kind != Server && e.item.Kind != View
-		if isMember && of.Type == "Server" {
-			return truthOf(string(of.ID) == e.item.Server)
-		}
-		return equal(of)
-	}
-	switch scope := r.ast.Resource.(type) {
-	case ast.ScopeTypeEq:
-		return equal(scope.Entity)
-	case ast.ScopeTypeIn:
-		return in(scope.Entity)
-	case ast.ScopeTypeIs:
-		return truthOf(scope.Type == uid.Type)
-	case ast.ScopeTypeIsIn:
-		if scope.Type != uid.Type {
-			return isFalse
-		}
-		return in(scope.Entity)
-	}
-	return isTrue
-}
-
-// scopeEntities returns the entities that a scope names.
-func scopeEntities(s ast.IsScopeNode) []types.EntityUID {
-	switch scope := s.(type) {
-	case ast.ScopeTypeEq:
-		return []types.EntityUID{scope.Entity}
-	case ast.ScopeTypeIn:
-		return []types.EntityUID{scope.Entity}
-	case ast.ScopeTypeIsIn:
-		return []types.EntityUID{scope.Entity}
-	}
-	return nil
+	return truthOf(s.entity == e.resource)
 }
 
 // entitiesOf returns the entities of a literal entity or set of entities.

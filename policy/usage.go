@@ -173,17 +173,6 @@ func (m *mentions) whole(name string) {
 	}
 }
 
-// scope adds the mentions of a scope.
-func (m *mentions) scope(s ast.IsScopeNode, principal bool) {
-	for _, e := range scopeEntities(s) {
-		if principal {
-			m.member(string(e.Type), string(e.ID))
-		} else {
-			m.uri = m.uri || isResource(e)
-		}
-	}
-}
-
 // merge adds the mentions of another rule.
 func (m *mentions) merge(o mentions) {
 	m.uses = append(m.uses, o.uses...)
