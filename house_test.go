@@ -51,7 +51,7 @@ var roomBudget = map[string]int{
 	"approval":  1220,
 	"audit":     1905,
 	"cluster":   2800,
-	"cmd":       33340,
+	"cmd":       33380,
 	"examples":  300,
 	"gateway":   7560,
 	"host":      7540,

@@ -5,7 +5,8 @@ import (
 	"hash/fnv"
 	"io"
 	"sync"
-	"time"
+
+	"github.com/indusagi/indus/internal/watch"
 )
 
 // Watch calls changed after each change of the items, by any process, and after an item expired, until stop has
@@ -41,14 +42,7 @@ func (p *poller) acquire() {
 	seen := p.book.state(ctx)
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(p.book.opts.Poll)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return
-			}
+		for watch.Sleep(ctx, p.book.opts.Poll) {
 			if now := p.book.state(ctx); now != seen {
 				seen = now
 				p.book.watches.Notify()

@@ -111,15 +111,12 @@ func (w *Webhook) Run(ctx context.Context, book *Book) {
 	changes := make(chan struct{}, 1)
 	defer book.Watch(func() { watch.Signal(changes) })()
 	o := &outbox{Webhook: w, book: book}
-	timer := time.NewTimer(0)
-	defer timer.Stop()
 	for {
 		o.collect(ctx)
 		pause := o.sendDue(ctx)
-		timer.Reset(pause)
 		select {
 		case <-changes:
-		case <-timer.C:
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return
 		}

@@ -246,16 +246,10 @@ func (f *writtenFile) write(lines []byte, e Head) error {
 	if err := f.prepare(int64(len(lines))); err != nil {
 		return err
 	}
-	_, err := f.out.Write(lines)
-	if err == nil && f.log.options.Sync {
-		err = f.out.Sync()
-	}
-	if err != nil {
-		f.cut = true
-		_ = f.restore()
+	if err := f.add(lines); err != nil {
 		return err
 	}
-	err = f.check(int64(len(lines)))
+	err := f.check(int64(len(lines)))
 	if err != nil && f.log.options.OnFull == Continue {
 		err = f.goOn(lines, err)
 	}
@@ -268,6 +262,19 @@ func (f *writtenFile) write(lines []byte, e Head) error {
 	}
 	f.end = e
 	return nil
+}
+
+// add appends lines to the open file. If it returns an error, the file has none of them, or cut is set.
+func (f *writtenFile) add(lines []byte) error {
+	_, err := f.out.Write(lines)
+	if err == nil && f.log.options.Sync {
+		err = f.out.Sync()
+	}
+	if err != nil {
+		f.cut = true
+		_ = f.restore()
+	}
+	return err
 }
 
 // prepare makes the file ready for n more bytes.
@@ -353,12 +360,7 @@ func (f *writtenFile) goOn(lines []byte, reason error) error {
 	if err := f.cutTorn(); err != nil {
 		return err
 	}
-	_, err := f.out.Write(lines)
-	if err != nil {
-		f.cut = true
-		_ = f.restore()
-	}
-	return err
+	return f.add(lines)
 }
 
 // close closes the file, and notes its end.

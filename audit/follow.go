@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/chain"
+	"github.com/indusagi/indus/internal/watch"
 )
 
 // followTick is the interval at which [Follow] looks for new records, which costs two calls of the system.
@@ -33,18 +34,12 @@ func Follow(ctx context.Context, path string, f *Filter, each func(*Record) erro
 	if err := r.read(files); err != nil {
 		return ignoreEnd(ctx, err)
 	}
-	tick := time.NewTicker(followTick)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+	for watch.Sleep(ctx, followTick) {
 		if err := t.next(r); err != nil {
 			return ignoreEnd(ctx, err)
 		}
 	}
+	return nil
 }
 
 // ignoreEnd returns nil if the context ended, which is the normal end of [Follow].

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/indusagi/indus/internal/watch"
 )
 
 // MinLease is the shortest lease: an engine counts whole seconds.
@@ -107,15 +109,7 @@ func (l *Lease) run(ctx context.Context) {
 	defer close(l.done)
 	defer l.stop()
 	pause := l.ttl / leaseRenew
-	for {
-		select {
-		case <-time.After(min(pause, l.left())):
-		case <-ctx.Done():
-			return
-		}
-		if l.left() == 0 {
-			return
-		}
+	for watch.Sleep(ctx, min(pause, l.left())) && l.left() > 0 {
 		step, cancel := context.WithTimeout(ctx, l.left())
 		err := l.renew(step)
 		cancel()

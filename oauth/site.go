@@ -34,7 +34,6 @@ type Site struct {
 
 	mu      sync.Mutex
 	pending map[string]*siteSignIn // by link, and by state
-	counts  map[string]int         // by principal
 }
 
 const (
@@ -106,10 +105,6 @@ func (f *siteSignIn) Close() error {
 	}
 	delete(s.pending, f.link)
 	delete(s.pending, f.answerState)
-	s.counts[f.principal]--
-	if s.counts[f.principal] == 0 {
-		delete(s.counts, f.principal)
-	}
 	return nil
 }
 
@@ -119,13 +114,18 @@ func (s *Site) add(f *siteSignIn) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.pending == nil {
-		s.pending, s.counts = map[string]*siteSignIn{}, map[string]int{}
+		s.pending = map[string]*siteSignIn{}
 	}
-	if len(s.pending) >= 2*maxPending || s.counts[f.principal] >= maxPendingPerPrincipal {
+	own := 0
+	for _, other := range s.pending {
+		if other.principal == f.principal {
+			own++
+		}
+	}
+	if len(s.pending) >= 2*maxPending || own >= 2*maxPendingPerPrincipal {
 		return errTooManySignIns
 	}
 	s.pending[f.link], s.pending[f.answerState] = f, f
-	s.counts[f.principal]++
 	return nil
 }
 

@@ -209,7 +209,7 @@ func (w *watcher) run(ctx context.Context) {
 		return
 	}
 	defer func() { _ = updates.Stop() }()
-	late := time.NewTimer(watchWait)
+	late := time.AfterFunc(watchWait, cancel)
 	defer late.Stop()
 	seen := map[string]bool{}
 	for {
@@ -226,8 +226,6 @@ func (w *watcher) run(ctx context.Context) {
 				w.deliver(e, seen)
 			}
 		case <-again:
-			return
-		case <-late.C:
 			return
 		case <-ctx.Done():
 			return
