@@ -128,7 +128,7 @@ type URL struct {
 }
 
 // Unlocated is the host of the URL of a server that is reached by URL.Client alone. Errors do not show it.
-const Unlocated = "unlocated"
+const Unlocated = "unlocated.invalid"
 
 // MaxMessage is the default bound of one message, in bytes.
 const MaxMessage = 64 << 20
