@@ -157,14 +157,7 @@ func QuarantineText(q interop.Quarantine) string {
 func WatchLive(fleet *interop.Fleet, s show.Streams) (stop func()) {
 	canvas := s.Canvas()
 	if canvas == nil {
-		return s.ReportSlow(func() (waiting []string) {
-			for _, st := range fleet.Status() {
-				if !st.Phase.Usable() && st.Fault == nil {
-					waiting = append(waiting, st.Server)
-				}
-			}
-			return waiting
-		})
+		return s.ReportSlow(func() []string { return Connecting(fleet.Status()) })
 	}
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -183,6 +176,16 @@ func WatchLive(fleet *interop.Fleet, s show.Streams) (stop func()) {
 		}
 	}()
 	return func() { close(quit); <-done }
+}
+
+// Connecting returns the servers that are neither ready nor down.
+func Connecting(all []interop.EndpointStatus) []string {
+	return show.Names(all, func(st interop.EndpointStatus) string {
+		if st.Phase.Usable() || st.Fault != nil {
+			return ""
+		}
+		return st.Server
+	})
 }
 
 // serverLines returns the lines for servers on a screen of the given height. If they do not fit, the last counts the

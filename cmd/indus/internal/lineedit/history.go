@@ -3,6 +3,7 @@ package lineedit
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,10 +73,7 @@ func (h *History) Add(s string) error {
 		return err
 	}
 	_, err = file.Write(append(text.Quote(s), '\n'))
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	return err
+	return errors.Join(err, file.Close())
 }
 
 func (h *History) rewrite() error {

@@ -164,10 +164,7 @@ func contentText(raw json.RawMessage) string {
 // requestOf sends a request to a server.
 func (x *session) requestOf(ctx context.Context, server, method string, params any) (json.RawMessage, error) {
 	result, err := command.Ask(ctx, x.servers.Fleet, server, method, params)
-	if err != nil {
-		return nil, command.Explain(err)
-	}
-	return result, nil
+	return result, command.Explain(err)
 }
 
 // mention matches @SERVER:URI in a prompt.

@@ -193,13 +193,7 @@ func (c *conversation) waitForServers(ctx context.Context) error {
 	c.waited = true
 	limited, cancel := context.WithTimeout(ctx, c.flags.wait)
 	defer cancel()
-	var late []string
-	for _, st := range c.servers.Status() {
-		if !st.Phase.Usable() && st.Fault == nil {
-			late = append(late, st.Server)
-		}
-	}
-	if len(late) > 0 {
+	if late := command.Connecting(c.servers.Status()); len(late) > 0 {
 		c.screen.SetNote("waiting for " + show.List(late, show.MaxNamed, "servers"))
 		_ = c.servers.Fleet.Settle(limited)
 		c.screen.SetNote("")

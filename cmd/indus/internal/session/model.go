@@ -203,10 +203,7 @@ func checkAddress(source, address string) error {
 
 // ollamaURL returns the address of Ollama from its environment variable, or the default.
 func ollamaURL() string {
-	host := strings.TrimSuffix(os.Getenv("OLLAMA_HOST"), "/")
-	if host == "" {
-		host = "127.0.0.1:11434"
-	}
+	host := cmp.Or(strings.TrimSuffix(os.Getenv("OLLAMA_HOST"), "/"), "127.0.0.1:11434")
 	scheme, rest, ok := strings.Cut(host, "://")
 	if !ok {
 		scheme, rest = "http", host
@@ -270,16 +267,13 @@ func (t target) provider() model {
 
 // explain adds an exit code and a hint to the error of a turn.
 func (x *session) explain(err error) error {
-	if errors.Is(err, agent.ErrSteps) {
-		return &command.ExitError{
-			Code: command.ExitFault, Err: err,
-			Try: "--steps allows more, and the next prompt goes on from here (with --resume, of another run)",
-		}
-	}
-	if errors.Is(err, agent.ErrFull) {
-		return &command.ExitError{
-			Code: command.ExitFault, Err: err,
-			Try: "in a conversation /clear begins another one; /compact needs a model that takes all of it (see /model)",
+	for limit, try := range map[error]string{
+		agent.ErrSteps: "--steps allows more, and the next prompt goes on from here (with --resume, of another run)",
+		agent.ErrFull: "in a conversation /clear begins another one; " +
+			"/compact needs a model that takes all of it (see /model)",
+	} {
+		if errors.Is(err, limit) {
+			return &command.ExitError{Code: command.ExitFault, Err: err, Try: try}
 		}
 	}
 	p, ok := errors.AsType[*agent.ProviderError](err)

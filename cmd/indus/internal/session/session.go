@@ -148,10 +148,7 @@ func (x *session) prompt(ctx context.Context, text string) (agent.Answer, error)
 		text = news + "\n\n" + text
 	}
 	a, err := x.agent.Prompt(ctx, text)
-	if err != nil {
-		return a, x.explain(err)
-	}
-	return a, nil
+	return a, x.explain(err)
 }
 
 // useModel changes the model from the next turn on. The name is PROVIDER/NAME, as for --model.

@@ -216,11 +216,7 @@ func (c *conversation) printLog(ctx context.Context, server string) error {
 		}
 		entries = slices.DeleteFunc(all, func(e ledger.Entry) bool { return e.Run != c.servers.Run })
 	}
-	text := history.Text(entries, server)
-	if text == "" {
-		text = "nothing has happened"
-	}
-	c.printText(text)
+	c.printText(cmp.Or(history.Text(entries, server), "nothing has happened"))
 	return nil
 }
 
@@ -338,9 +334,7 @@ func (c *conversation) complete(ctx context.Context, line string) (found []strin
 	case len(words) == 1:
 		next = slices.Sorted(maps.Keys(slashNames))
 	case len(words) == 2 && words[0] == "/model":
-		for _, p := range providers {
-			next = append(next, p.name+"/"+p.model)
-		}
+		next = show.Names(providers, func(p service) string { return p.name + "/" + p.model })
 	case len(words) == 2:
 		next = slashNames[words[0]]
 	case len(words) == 3 && words[0] == "/mcp":

@@ -3,6 +3,7 @@ package show
 import (
 	"cmp"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -26,15 +27,11 @@ const minCellWidth = 12
 
 // Write prints the rows in columns, separated by two spaces. On a terminal, the rows are fitted to its width.
 func (t *Table) Write(out io.Writer) error {
-	text := ""
+	room := math.MaxInt
 	if file, ok := Terminal(out); ok {
-		room, _ := ScreenSize(file)
-		text = t.In(room)
-	} else {
-		t.clean()
-		text = t.String()
+		room, _ = ScreenSize(file)
 	}
-	_, err := io.WriteString(out, text)
+	_, err := io.WriteString(out, t.In(room))
 	return err
 }
 
