@@ -56,7 +56,7 @@ var roomBudget = map[string]int{
 	"gateway":   7560,
 	"host":      7540,
 	"identity":  1850,
-	"internal":  13390,
+	"internal":  13420,
 	"interop":   12660,
 	"ledger":    4920,
 	"mcpconfig": 10935,
