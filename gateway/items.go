@@ -46,12 +46,11 @@ func (v *view) itemOf(ctx context.Context, server string, m interop.Message) (*i
 	case methods.ByRef:
 		err = v.completedItem(m, it)
 	case methods.ByTask:
-		var origin serverOrigin
-		var own ownTask
 		if v.transparent { // the id of the task is the server's own, which does not show the tool
 			break
 		}
-		origin, own, err = v.gateway.taskOwner(ctx, m)
+		origin, own, failed := v.gateway.taskOwner(ctx, m)
+		err = failed
 		if err == nil {
 			err = v.gateway.setTask(ctx, m, it, origin, own)
 		}

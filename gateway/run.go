@@ -124,20 +124,19 @@ func (g *Gateway) Drain(ctx context.Context) error {
 	g.mu.Unlock()
 	var draining sync.WaitGroup
 	for _, v := range g.allViews() {
-		draining.Go(func() { _ = v.host.Drain(g.ctx) }) // without a bound: Close ends what it waits for
+		draining.Go(func() { _ = v.host.Drain(ctx) }) // it gives up only if ctx ends
 	}
-	idle := make(chan struct{})
+	direct := make(chan struct{})
 	go func() {
-		draining.Wait()
 		g.direct.Wait()
-		close(idle)
+		close(direct)
 	}()
+	draining.Wait()
 	select {
-	case <-idle:
-		return nil
+	case <-direct:
 	case <-ctx.Done():
-		return ctx.Err()
 	}
+	return ctx.Err()
 }
 
 // The paths for load balancers: whether the process answers, and whether it takes requests. pathHealth is the older

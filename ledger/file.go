@@ -232,8 +232,9 @@ func (f *File) Append(ctx context.Context, entries ...Entry) (stored []Entry, er
 		}
 		stored = f.tail.advanceTail(batch, lines)
 		if f.tail.Offset >= f.tail.archiveSize(f.archiveSize) {
-			file.Close()                        // Windows replaces no file that is open
-			if err := f.archive(); err != nil { // for example a full disk: tried again when it has grown by as much again
+			file.Close() // Windows replaces no file that is open
+			// If this fails, for example on a full disk, the log grows by as much again before the next attempt.
+			if err := f.archive(); err != nil {
 				f.tail.grown = f.tail.Offset
 				f.logger.Warn("the ledger cannot be made an archive, and grows", "err", err)
 			}
