@@ -5,7 +5,6 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 )
@@ -25,11 +24,6 @@ const (
 	ownAttempts   = 5                     // attempts of Own to find room
 	stallTime     = time.Second           // maximum wait for [Small] bytes of a client; after it, room is made
 	freeEvery     = 5 * time.Second       // interval for returning free memory to the system while much is in use
-
-	// maxSpare is the size of an allocation that is never touched, and so takes no memory. The garbage collector counts
-	// it, and lets the heap grow by as much more. Otherwise a heap of 4 MB, which is that of a gateway with few tools, is
-	// collected after every 15 results of 256 KiB.
-	maxSpare = 8 << 20
 )
 
 // Budget bounds the bytes of messages that are held at once. Bytes count until the garbage collector frees them,
@@ -43,7 +37,6 @@ type Budget struct {
 	collected time.Time          // time of the last collection by reserve
 	transfers map[*Transfer]bool // the transfers that wait for their clients
 	freeing   bool               // a timer is set
-	spare     strings.Builder    // at most maxSpare bytes, from the first message on
 }
 
 // New returns a budget of limit bytes. If limit is 0, it is [Default]. If it is negative, the budget counts without a
@@ -87,9 +80,6 @@ func (b *Budget) tryReserve(n int64, owner string, reserved int64) bool {
 	b.used += n
 	if owner != "" {
 		b.owned[owner] += n
-	}
-	if b.spare.Cap() == 0 {
-		b.spare.Grow(int(min(maxSpare, b.limit/32))) // a Builder does not clear its memory
 	}
 	if b.isBusy() && !b.freeing {
 		b.freeing = true

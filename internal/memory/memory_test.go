@@ -2,7 +2,6 @@ package memory_test
 
 import (
 	"runtime"
-	"runtime/metrics"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -151,23 +150,4 @@ func TestShares(t *testing.T) {
 			t.Errorf("one message alone has no room: %d are used", b.Used())
 		}
 	})
-}
-
-// TestLargeMessagesAreCollectedRarely reads the heap size at which the runtime collects garbage next.
-func TestLargeMessagesAreCollectedRarely(t *testing.T) {
-	goal := func() uint64 {
-		runtime.GC()
-		sample := []metrics.Sample{{Name: "/gc/heap/goal:bytes"}}
-		metrics.Read(sample)
-		return sample[0].Value.Uint64()
-	}
-	b := memory.New(0)
-	before := goal()
-	if !b.Reserve(memory.Small + 1) {
-		t.Fatal("there is no room")
-	}
-	if after := goal(); after < before+8<<20 {
-		t.Errorf("the next collection was at %d bytes, and is at %d", before, after)
-	}
-	runtime.KeepAlive(b)
 }
