@@ -54,7 +54,7 @@ var roomBudget = map[string]int{
 	"cmd":       32960,
 	"examples":  240,
 	"gateway":   7460,
-	"host":      7380,
+	"host":      7390,
 	"identity":  1840,
 	"internal":  13380,
 	"interop":   12570,

@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"cmp"
+	"container/list"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -241,12 +242,14 @@ type hostSession struct {
 	sse    *outlet        // the stream of a session over HTTP+SSE, which ends with it; otherwise nil
 
 	// The following are guarded by the lock of hostSessions.
+	element  *list.Element
 	busy     int // open requests and streams
 	streams  int
 	lastBusy time.Time // when it was last busy
 }
 
-// hostSessions is the table of legacy sessions over HTTP. Hosts that stand beside one another share one table.
+// hostSessions is the table of legacy sessions over HTTP. The session that was busy longest ago is first. Hosts that
+// stand beside one another share one table.
 type hostSessions struct {
 	keys         *Keys
 	replay       *Replay
@@ -260,6 +263,7 @@ type hostSessions struct {
 	mu     sync.Mutex
 	byID   map[string]*hostSession
 	counts map[client]int
+	order  *list.List
 	sweep  *time.Timer // nil: not set
 }
 
@@ -267,7 +271,7 @@ func newHostSessions(o *Options) *hostSessions {
 	return &hostSessions{
 		keys: o.Keys, replay: o.Replay, idle: o.SessionIdle,
 		maxTotal: o.MaxSessions, maxPerClient: o.MaxClientSessions,
-		byID: map[string]*hostSession{}, counts: map[client]int{},
+		byID: map[string]*hostSession{}, counts: map[client]int{}, order: list.New(),
 	}
 }
 
@@ -324,6 +328,7 @@ func (t *hostSessions) open(h *Host, c client, sse *outlet) *hostSession {
 	if ok {
 		t.byID[s.id] = s
 		t.counts[c]++
+		s.element = t.order.PushBack(s)
 		t.schedule()
 	}
 	t.mu.Unlock()
@@ -339,7 +344,7 @@ func (t *hostSessions) open(h *Host, c client, sse *outlet) *hostSession {
 // isFull reports whether one more session of the client would exceed a bound. isClientFull checks only the client's own
 // bound. Call them with mu held.
 func (t *hostSessions) isFull(c client) bool {
-	return t.maxTotal >= 0 && len(t.byID) >= t.maxTotal || t.isClientFull(c)
+	return t.maxTotal >= 0 && t.order.Len() >= t.maxTotal || t.isClientFull(c)
 }
 
 func (t *hostSessions) isClientFull(c client) bool {
@@ -372,6 +377,7 @@ func (t *hostSessions) release(s *hostSession) {
 	s.busy--
 	s.lastBusy = time.Now()
 	if t.byID[s.id] == s {
+		t.order.MoveToBack(s.element)
 		t.schedule()
 	}
 }
@@ -392,7 +398,7 @@ func (t *hostSessions) addStreams(s *hostSession, n int) bool {
 func (t *hostSessions) counted() (sessions, streams int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.byID) + int(t.pipes.Load()), int(t.streams.Load())
+	return t.order.Len() + int(t.pipes.Load()), int(t.streams.Load())
 }
 
 // drop ends a session.
@@ -415,7 +421,7 @@ func (t *hostSessions) close(h *Host, cause error) {
 	for _, s := range all {
 		t.remove(s)
 	}
-	if t.sweep != nil && len(t.byID) == 0 {
+	if t.sweep != nil && t.order.Len() == 0 {
 		t.sweep.Stop()
 		t.sweep = nil
 	}
@@ -433,6 +439,7 @@ func (t *hostSessions) remove(s *hostSession) {
 		if t.counts[s.client] == 0 {
 			delete(t.counts, s.client)
 		}
+		t.order.Remove(s.element)
 		if s.events != nil {
 			s.events.end()
 		}
@@ -441,14 +448,13 @@ func (t *hostSessions) remove(s *hostSession) {
 
 // stalest returns the session of a client that has been idle longest. If owner is nil, it searches all clients. It
 // returns nil if all sessions are busy. Call it with mu held.
-func (t *hostSessions) stalest(owner *client) (stalest *hostSession) {
-	for _, s := range t.byID {
-		isCandidate := s.busy == 0 && (owner == nil || s.client == *owner)
-		if isCandidate && (stalest == nil || s.lastBusy.Before(stalest.lastBusy)) {
-			stalest = s
+func (t *hostSessions) stalest(owner *client) *hostSession {
+	for e := t.order.Front(); e != nil; e = e.Next() {
+		if s := e.Value.(*hostSession); s.busy == 0 && (owner == nil || s.client == *owner) {
+			return s
 		}
 	}
-	return stalest
+	return nil
 }
 
 // schedule sets the timer for the next expiry. Call it with mu held.
@@ -466,11 +472,17 @@ func (t *hostSessions) expire() {
 	t.mu.Lock()
 	t.sweep = nil
 	var expired []*hostSession
-	for _, s := range t.byID {
-		if s.busy == 0 && time.Since(s.lastBusy) >= t.idle {
-			t.remove(s)
-			expired = append(expired, s)
+	for e := t.order.Front(); e != nil; {
+		s := e.Value.(*hostSession)
+		e = e.Next()
+		if s.busy > 0 {
+			continue
 		}
+		if time.Since(s.lastBusy) < t.idle {
+			break
+		}
+		t.remove(s)
+		expired = append(expired, s)
 	}
 	t.schedule()
 	t.mu.Unlock()
