@@ -166,7 +166,7 @@ func (r *servedPage) request(ctx context.Context, args []string, s show.Streams)
 		case !ok:
 			return command.Usagef("page %s %s: write NAME=VALUE", args[0], word)
 		case !isAction && !slices.Contains(fields, key):
-			return command.Usagef("page %s: no field %q: there is %s", args[0], key, strings.Join(fields, ", "))
+			return command.Usagef("page %s: no field %q: the fields are %s", args[0], key, strings.Join(fields, ", "))
 		}
 		form.Add(key, value)
 	}
