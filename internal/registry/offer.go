@@ -293,9 +293,13 @@ func (b *builder) named(a Argument) []string {
 		b.fail("%q is no name of an argument", text.Clip(a.Name, maxName))
 		return nil
 	}
+	if _, given := b.values[key]; !given && a.isFlag() {
+		b.declared[key] = true
+		return []string{a.Name}
+	}
 	value, ok := b.value(key, a.Input, true)
 	switch {
-	case !ok && a.Required && len(b.missing) == 0, ok && value == "":
+	case ok && value == "":
 		return []string{a.Name}
 	case !ok:
 		return nil
@@ -303,6 +307,13 @@ func (b *builder) named(a Argument) []string {
 		return []string{a.Name + "=" + value}
 	}
 	return []string{a.Name, value}
+}
+
+// isFlag reports whether a named argument takes no value: the entry has neither a value nor anything about one. A
+// required argument with a description is asked for: the answer "" stands for the flag alone.
+func (a Argument) isFlag() bool {
+	return !(a.Required && a.Description != "") && a.Value == "" && a.Default == "" && a.Hint == "" && a.Placeholder == "" && a.Format == "" &&
+		!a.Secret && len(a.Choices) == 0 && len(a.Variables) == 0
 }
 
 // value returns the value of an input: the value that a person gave under key, the value of the entry, a variable for a

@@ -32,11 +32,15 @@ func TestRows(t *testing.T) {
 			"packageArguments":[
 				{"type":"positional","valueHint":"dir","isRequired":true},
 				{"type":"named","name":"--port","value":"80"},{"type":"named","name":"-v","default":"1"},
-				{"type":"named","name":"-l","value":"debug"}],
+				{"type":"named","name":"-l","value":"debug"},{"type":"named","name":"--stdio"},
+				{"type":"named","name":"--read-only","isRequired":true},{"type":"named","name":"--quiet","value":""},
+				{"type":"named","name":"--cache","placeholder":"/tmp"},{"type":"named","name":"--size","format":"number"},
+				{"type":"named","name":"--log","description":"write a log"},{"type":"named","name":"-v","isRequired":false}],
 			"environmentVariables":[{"name":"API_KEY","isRequired":true,"isSecret":true},{"name":"OTHER"},
 				{"name":"MODE","isRequired":true,"default":"fast"}]}]`,
 			map[string]string{"dir": "${workspaceFolder}", "EXTRA": "1"},
-			`{"command":"npx","args":["-y","@u/s@1.2.3-rc.1","${workspaceFolder}","--port=80","-l","debug"],` +
+			`{"command":"npx","args":["-y","@u/s@1.2.3-rc.1","${workspaceFolder}","--port=80","-l","debug","--stdio","--read-only",` +
+				`"--quiet","--log","-v"],` +
 				`"env":{"API_KEY":"${API_KEY}","EXTRA":"1","MODE":"fast"}}`},
 		{"pypi", `"packages":[{"registryType":"pypi","identifier":"s","version":"1.2.post1","runtimeHint":"python",
 			"transport":{"type":"stdio"}}]`, nil, `{"command":"uvx","args":["s==1.2.post1"]}`},
@@ -85,7 +89,11 @@ func TestMissingValuesAreNamed(t *testing.T) {
 		err.Error() != `it has no value "no-dir": it takes B, dir, x` {
 		t.Error(err)
 	}
-	row, err := o.Row("s", map[string]string{"x": "1", "B": "two", "dir": "/"})
+	row, err := o.Row("s", map[string]string{"x": "1", "B": "two", "dir": ""})
+	if want := `{"command":"npx","args":["-y","s@1.0.0","--dir"],"env":{"A":"1-{y}","B":"two"}}`; string(row) != want {
+		t.Errorf("%s %v", row, err)
+	}
+	row, err = o.Row("s", map[string]string{"x": "1", "B": "two", "dir": "/"})
 	want := `{"command":"npx","args":["-y","s@1.0.0","--dir=/"],"env":{"A":"1-{y}","B":"two"}}`
 	if err != nil || string(row) != want {
 		t.Errorf("%s %v", row, err)
