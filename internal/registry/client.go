@@ -90,12 +90,20 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// isOwn reports whether a host is this machine, or is reached without a router, such as the metadata of a cloud.
+// isOwn reports whether a host is this machine, or is reached without a router, such as the metadata of a cloud. It is also
+// true for a name that only this machine's hosts file has, and for an address in a form that resolvers read in different
+// ways, such as 127.1, 0x7f.1 or 2130706433.
 func isOwn(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") ||
-		err == nil && (ip.IsLoopback() || ip.IsUnspecified() || ip.IsLinkLocalUnicast())
+	if ip, err := netip.ParseAddr(host); err == nil {
+		ip = ip.Unmap()
+		return ip.IsLoopback() || ip.IsUnspecified() || ip.IsLinkLocalUnicast()
+	}
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	_, err := strconv.ParseUint(last, 0, 64)
+	isNumber := err == nil || strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x")
+	return isNumber || last == "localhost" || last == "localdomain" || strings.HasPrefix(host, "ip6-") && !strings.Contains(host, ".") ||
+		!strings.Contains(host, ".") && strings.HasPrefix(host, "localhost")
 }
 
 // String returns the address of the registry.

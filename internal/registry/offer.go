@@ -227,7 +227,9 @@ func (b *builder) setVariable(env map[string]string, name, value string) {
 // launcherVariables are the beginnings of variables that change how a package is fetched or started.
 var launcherVariables = strings.Fields("npm_ node_ uv_ pip_ python docker_ podman_ ld_ dyld_ ssl_ git_ path home " +
 	"tmpdir http_proxy https_proxy all_proxy no_proxy bash_env env shellopts ifs xdg_ appdata comspec systemroot " +
-	"userprofile homedrive homepath localappdata programdata pathext windir openssl_ gconv_path glibc_tunables")
+	"userprofile homedrive homepath localappdata programdata pathext windir openssl_ gconv_path glibc_tunables " +
+	"container_host containers_ registry_auth_file netrc curl_ sslkeylogfile tmp temp java_tool_options _java_options " +
+	"jdk_java_options perl5opt perl5lib perllib rubyopt rubylib bundle_ gem_ lua_init php_ini_scan_dir")
 
 func readByLauncher(name string) bool {
 	name = strings.ToLower(name)

@@ -261,3 +261,20 @@ func TestAddressesOfRegistries(t *testing.T) {
 		}
 	}
 }
+
+// TestAddressesOfThisMachine refuses the addresses of this machine in an entry of another registry, also in forms that only
+// some resolvers read as such, or that name another host.
+func TestAddressesOfThisMachine(t *testing.T) {
+	for host, ok := range map[string]bool{
+		"127.0.0.1": false, "127.1": false, "2130706433": false, "0x7f.1": false, "0177.0.0.1": false, "0": false, "1.2.3.4.": true,
+		"0x7f000001": false, "127.0.0.1.": false, "127.0.0.0x1": false, "[::ffff:127.0.0.1]": false, "[::1]": false, "[::]": false,
+		"localhost": false, "a.localhost": false, "LOCALHOST.": false, "localhost.localdomain": false, "ip6-localhost": false,
+		"ip6-loopback": false, "localhost6": false, "169.254.169.254": false, "example.09": false,
+		"example.com": true, "10.0.0.1": true, "1.2.3.4": true, "localhost.example.com": true, "ip6-host.example.com": true,
+	} {
+		_, err := entryOf(t, `"remotes":[{"type":"streamable-http","url":"https://`+host+`/mcp"}]`).Offers()[0].Row("s", nil)
+		if (err == nil) != ok {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+}
