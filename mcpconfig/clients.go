@@ -181,8 +181,8 @@ type Entry struct {
 	Restore map[string]json.RawMessage
 }
 
-// ClientRows returns the servers in the text of a client's file by their IDs, each as JSON in the format of that client.
-// It is empty for a text without servers.
+// ClientRows returns the servers in the text of a client's file by their IDs, each as JSON in the format of that
+// client. It is empty for a text without servers.
 func ClientRows(client string, text []byte) (map[string]json.RawMessage, error) {
 	written, err := clientFormat(client, Entry{}, text)
 	if err != nil {

@@ -90,9 +90,9 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// isOwn reports whether a host is this machine, or is reached without a router, such as the metadata of a cloud. It is also
-// true for a name that only this machine's hosts file has, and for an address in a form that resolvers read in different
-// ways, such as 127.1, 0x7f.1 or 2130706433.
+// isOwn reports whether a host is this machine, or is reached without a router, such as the metadata of a cloud. Names
+// that only a hosts file has count as this machine. So do addresses that resolvers read in different ways, such as
+// 127.1, 0x7f.1 or 2130706433.
 func isOwn(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if ip, err := netip.ParseAddr(host); err == nil {
@@ -102,8 +102,8 @@ func isOwn(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	_, err := strconv.ParseUint(last, 0, 64)
 	isNumber := err == nil || strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x")
-	return isNumber || last == "localhost" || last == "localdomain" || strings.HasPrefix(host, "ip6-") && !strings.Contains(host, ".") ||
-		!strings.Contains(host, ".") && strings.HasPrefix(host, "localhost")
+	isBare := host == last && (strings.HasPrefix(host, "ip6-") || strings.HasPrefix(host, "localhost"))
+	return isNumber || isBare || last == "localhost" || last == "localdomain"
 }
 
 // String returns the address of the registry.
@@ -184,9 +184,9 @@ func cutCursor(joined string) (at int, cursor string) {
 // commonName is the beginning of the names of entries whose publisher signed in at GitHub: most of them.
 const commonName = "io.github."
 
-// searchesFor returns the substrings of names to search for, in order: the beginning of the last part of the name and the
-// words in it first. A word that is a part of commonName would find almost every entry, so it must begin a part.
-func searchesFor(words []string) (all []search) {
+// searchesFor returns the substrings of names to search for, in order: the beginning of the last part of the name and
+// the words in it first. A word that is a part of commonName would find almost every entry, so it must begin a part.
+func searchesFor(words []string) (all []nameSearch) {
 	longest := slices.Clone(words)
 	slices.SortStableFunc(longest, func(a, b string) int { return len(b) - len(a) })
 	for i, w := range longest {
@@ -196,24 +196,26 @@ func searchesFor(words []string) (all []search) {
 			texts = []string{"/" + w, "-" + w, "_" + w, "." + w + "/"}
 		}
 		for _, text := range texts {
-			all = append(all, search{i, text})
+			all = append(all, nameSearch{i, text})
 		}
 	}
 	if len(all) == 0 {
-		all = []search{{}}
+		all = []nameSearch{{}}
 	}
 	return all
 }
 
-// search is a substring to search names for, because of a word.
-type search struct {
+// nameSearch is a substring to search names for, because of a word.
+type nameSearch struct {
 	word int
 	text string
 }
 
 // page adds a page of the last search to a result, without the entries of the searches before. It returns the cursor of
 // the next page, or "".
-func (c *Client) page(ctx context.Context, q Query, searches []search, cursor string, found *Found) (string, error) {
+func (c *Client) page(
+	ctx context.Context, q Query, searches []nameSearch, cursor string, found *Found,
+) (string, error) {
 	size := maxPage
 	if q.Limit > 0 && len(q.Words) < 2 {
 		size = min(q.Limit, maxPage)
@@ -251,9 +253,9 @@ func (c *Client) page(ctx context.Context, q Query, searches []search, cursor st
 }
 
 // isFoundBy reports whether the name has one of the substrings.
-func (e *Entry) isFoundBy(searches []search) bool {
+func (e *Entry) isFoundBy(searches []nameSearch) bool {
 	name := strings.ToLower(e.Name)
-	return slices.ContainsFunc(searches, func(s search) bool { return strings.Contains(name, s.text) })
+	return slices.ContainsFunc(searches, func(s nameSearch) bool { return strings.Contains(name, s.text) })
 }
 
 // rank returns 0 if the last part of the name is a word, 1 if a word begins or ends it, 2 if it has a word, and else 3.

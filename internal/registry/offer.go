@@ -314,8 +314,9 @@ func (b *builder) named(a Argument) []string {
 // isFlag reports whether a named argument takes no value: the entry has neither a value nor anything about one. A
 // required argument with a description is asked for: the answer "" stands for the flag alone.
 func (a Argument) isFlag() bool {
-	return !(a.Required && a.Description != "") && a.Value == "" && a.Default == "" && a.Hint == "" && a.Placeholder == "" && a.Format == "" &&
-		!a.Secret && len(a.Choices) == 0 && len(a.Variables) == 0
+	isAsked := a.Required && a.Description != ""
+	return !isAsked && a.Value+a.Default+a.Hint+a.Placeholder+a.Format == "" && !a.Secret &&
+		len(a.Choices) == 0 && len(a.Variables) == 0
 }
 
 // value returns the value of an input: the value that a person gave under key, the value of the entry, a variable for a

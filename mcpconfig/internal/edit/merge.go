@@ -74,8 +74,8 @@ func Rows(w *foreign.Written, text []byte) (map[string]json.RawMessage, error) {
 	return out, nil
 }
 
-// Restore adds servers to the text of a client's file, in the order of their ids. Each is JSON in that client's format. If
-// the file has another server with one of the ids, the error is fs.ErrExist.
+// Restore adds servers to the text of a client's file, in the order of their ids. Each is JSON in that client's format.
+// If the file has another server with one of the ids, the error is fs.ErrExist.
 func Restore(w *foreign.Written, text []byte, rows map[string]json.RawMessage) ([]byte, error) {
 	for _, id := range slices.Sorted(maps.Keys(rows)) {
 		doc, wrong := tree.Parse(rows[id], tree.JSON)

@@ -224,8 +224,9 @@ func (f *connectFlags) entry(
 		return e, command.AsUsage(err)
 	}
 	e.Replace = f.force
-	needsKey := f.key || f.refused(ctx, address) || c.Auth != nil && slices.Contains(c.Auth.Methods, "keys") && len(c.Auth.Issuers) == 0 &&
-		c.Auth.Introspection == nil
+	needsKey := f.key || f.refused(ctx, address) ||
+		c.Auth != nil && slices.Contains(c.Auth.Methods, "keys") && len(c.Auth.Issuers) == 0 &&
+			c.Auth.Introspection == nil
 	switch {
 	case f.key, needsKey && !f.print && !f.project && os.Getenv(TokenVariable) == "":
 		e.Bearer = newKey
@@ -281,9 +282,9 @@ func (f *connectFlags) refused(ctx context.Context, address string) bool {
 		!strings.Contains(answer.Header.Get("WWW-Authenticate"), "resource_metadata")
 }
 
-// program returns the words that start this program also after an upgrade: its name on the PATH if it is the same file,
-// because a package manager may keep each version in a directory of its own, or npx with the package.
-func program() ([]string, error) {
+// ownCommand returns the words that start this program also after an upgrade: its path on the PATH if it is the same
+// file, because a package manager may keep each version in a directory of its own, or npx with the package.
+func ownCommand() ([]string, error) {
 	running, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -312,7 +313,7 @@ func program() ([]string, error) {
 func (f *connectFlags) commandEntry() (mcpconfig.Entry, error) {
 	e := mcpconfig.Entry{ID: "indus", Command: "indus", Args: []string{"serve", "--stdio"}, Replace: f.force}
 	if !f.project { // a graphical client may have a minimal PATH
-		words, err := program()
+		words, err := ownCommand()
 		if err != nil {
 			return e, err
 		}

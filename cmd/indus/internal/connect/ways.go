@@ -90,7 +90,8 @@ func wayOf(c mcpconfig.Client, e mcpconfig.Entry) Way {
 	}
 	w.Text = string(text)
 	w.Line, w.Link = lineOf(c.Name, e, text), linkOf(c.Name, e, text)
-	if c.Name == "claude-desktop" && e.Command != "" && !slices.Contains(e.Args, "--mcp") { // the bundle reads the user's own configuration, not --mcp
+	// The bundle reads the user's own configuration, not --mcp.
+	if c.Name == "claude-desktop" && e.Command != "" && !slices.Contains(e.Args, "--mcp") {
 		w.Bundle = command.ReleasesPage
 	}
 	return w

@@ -123,9 +123,11 @@ func (p *plan) value(name string, old, now json.RawMessage) json.RawMessage {
 	return now
 }
 
-// merged returns an object with the members of now and then of old. choose returns the value of each, or nil for none. It
-// gets nil for a value that is missing.
-func merged(old, now json.RawMessage, choose func(key string, old, now json.RawMessage) json.RawMessage) json.RawMessage {
+// merged returns an object with the members of now and then of old. choose returns the value of each, or nil for none.
+// It gets nil for a value that is missing.
+func merged(
+	old, now json.RawMessage, choose func(key string, old, now json.RawMessage) json.RawMessage,
+) json.RawMessage {
 	before, _ := wire.Members(old) // none if it is no object
 	after, _ := wire.Members(now)
 	var out wire.Object
