@@ -47,7 +47,8 @@ $(PEERS): testdata/peers/package.json testdata/peers/package-lock.json
 # These packages start no goroutine of their own: they are tested once, without the detector, which makes them five times as
 # slow. gateway counts what a call allocates, which it cannot while the detector is on.
 UNRACED := . ./schema/... ./policy/... ./mcpconfig/... ./toolbox/standard/... ./cmd/indus/internal/page/... \
-	./internal/jsontree/... ./internal/signature/...
+	./internal/jsontree/... ./internal/keyword ./internal/rank ./internal/registry ./internal/signature/... \
+	./cmd/indus/internal/arguments ./cmd/indus/internal/tools ./interop/internal/advice ./gateway/internal/methods
 
 # The packages that take longest start first, so that no core is idle at the end.
 FIRST := ./cmd/indus ./gateway ./internal/testkit/conformance ./cluster/nats ./interop
@@ -128,8 +129,12 @@ bench:
 compare:
 	$(GO) run ./internal/testkit/bench/compare
 
+# The tests that fixture.Size makes small in make test.
+SIZED = $(shell git grep -hE '^func Test|fixture[.]Size' -- '*_test.go' | \
+	awk -F '[^A-Za-z0-9_]' '/^func/ { name = $$2 } /fixture[.]Size/ { print name }' | sort -u | paste -sd '|')
+
 soak: peers
-	INDUS_SOAK=$${INDUS_SOAK:-1} $(GO) test $(RACE) -vet=off -timeout 60m -run Soak -v ./...
+	INDUS_SOAK=$${INDUS_SOAK:-1} $(GO) test $(RACE) -vet=off -timeout 60m -run 'Soak|^($(SIZED))$$' -v ./...
 	$(MAKE) fuzz FUZZTIME=10m
 
 # The version is the tag's that stands here. A snapshot is what goreleaser calls a release that it does not publish: only the

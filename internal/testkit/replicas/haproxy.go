@@ -22,7 +22,7 @@ const installHAProxy = "apt-get install haproxy"
 // resolved matches the part of a line of deploy/haproxy.cfg that depends on the resolver of Docker.
 var resolved = regexp.MustCompile(`(?m) resolvers docker init-addr none$|^resolvers docker\n(  .*\n)*`)
 
-var haproxy = flag.Bool("haproxy", false, "use HAProxy with deploy/haproxy.cfg as the balancer of replicas (make deployment)")
+var haproxy = flag.Bool("haproxy", false, "use HAProxy with deploy/haproxy.cfg as the balancer of replicas")
 
 // NewFront starts a balancer for these backends, and returns its URL. It is HAProxy if the test runs with -haproxy, and
 // otherwise a [Balancer], which needs no program of the machine.
@@ -36,8 +36,8 @@ func NewFront(t testing.TB, backends ...string) string {
 	return front.URL
 }
 
-// startHAProxy starts HAProxy with the configuration of deploy/haproxy.cfg, for these backends, and returns its URL. The
-// addresses are the only difference.
+// startHAProxy starts HAProxy with the configuration of deploy/haproxy.cfg, for these backends. The addresses are the
+// only difference. It returns the URL.
 func startHAProxy(t testing.TB, backends ...string) string {
 	t.Helper()
 	program, err := exec.LookPath("haproxy")
