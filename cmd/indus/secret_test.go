@@ -7,14 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"math/rand/v2"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -190,25 +187,18 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 			<-free
 		})
 	}
-	// Every place is tried, and every form of every way at one random place; with INDUS_SOAK at three places.
-	seed, some := rand.Uint64(), fixture.Size(t, 1, 3)
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
-	for _, how := range slices.Sorted(maps.Keys(given)) {
-		gives := given[how]
-		for _, form := range slices.Sorted(maps.Keys(says)) {
-			text := says[form]
+	for how, gives := range given {
+		for form, text := range says {
 			say := file("say "+form, text)
 			places, web := stdio, strings.Contains(gives, "headers")
 			if web {
 				places = http
 			}
-			if form != "whole" || how != "env" && how != "header" {
-				places = slices.DeleteFunc(slices.Clone(places), func(p place) bool { return strings.Contains(p.flags, "hang") })
-				random.Shuffle(len(places), func(i, k int) { places[i], places[k] = places[k], places[i] })
-				places = places[:some]
-			}
-			for _, p := range places {
+			for i, p := range places {
+				if (how != "env" && how != "header" || form != "whole") && (i%5 != len(how+form)%5 ||
+					strings.Contains(p.flags, "hang")) {
+					continue // not every pair, but every place and every way
+				}
 				flags := append([]string{"-say", say, "-say-in", p.where}, strings.Fields(p.flags)...)
 				row, timeout := "", "20s"
 				if strings.Contains(p.flags, "hang") {
