@@ -99,7 +99,7 @@ func Find(pid int) (Process, bool) {
 	return all[i], true
 }
 
-// Alive reports whether a process runs. A process that has ended and is not reaped does not: its parent decides about it.
+// Alive reports whether a process runs. One that has ended and is not reaped does not: its parent decides about that.
 func Alive(pid int) bool {
 	p, ok := Find(pid)
 	return ok && !strings.HasPrefix(p.State, "Z")
