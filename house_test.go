@@ -182,7 +182,11 @@ func TestDocNamesAllPackages(t *testing.T) {
 
 // TestDependenciesHaveReasons compares docs/dependencies.md with go.mod and the imports.
 func TestDependenciesHaveReasons(t *testing.T) {
-	required := goList(t, `{{if not (or .Indirect .Main)}}{{.Path}}{{end}}`, "-m", "all")
+	out, err := exec.Command("go", "list", "-m", "-f", `{{if not (or .Indirect .Main)}}{{.Path}}{{end}}`, "all").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	required := strings.Fields(string(out))
 	rows := map[string]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (.*?) \\|").FindAllStringSubmatch(read(t,
 		"docs/dependencies.md"), -1) {
@@ -296,12 +300,16 @@ type declared struct {
 	pos  token.Pos
 }
 
-// packages returns all packages of the module with Go files that are not tests, except test tooling.
+var allParsed []parsed
+
+// packages returns all packages of the module with Go files that are not tests, except test tooling. They are parsed once.
 func packages(t *testing.T) []parsed {
 	t.Helper()
+	if allParsed != nil {
+		return allParsed
+	}
 	var all []parsed
-	for _, path := range goList(t, `{{.ImportPath}}`, "./...") {
-		path = strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
+	for _, path := range packagePaths(t) {
 		if path == "" || strings.HasPrefix(path, "internal/testkit") {
 			continue
 		}
@@ -320,6 +328,7 @@ func packages(t *testing.T) []parsed {
 		}
 		all = append(all, p)
 	}
+	allParsed = all
 	return all
 }
 

@@ -2,11 +2,14 @@ package indus_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -240,7 +243,7 @@ var noSDK = []string{"internal/keyword", "schema", "schema/rule", "schema/infer"
 
 func TestLayers(t *testing.T) {
 	for _, l := range layers {
-		for _, imp := range goList(t, `{{join .Imports "\n"}}`, "./"+l.pkg) {
+		for _, imp := range packageOf(t, l.pkg).Imports {
 			ours, ok := strings.CutPrefix(imp, module+"/")
 			if ok && !slices.Contains(l.imports, ours) {
 				t.Errorf("%s imports %s: %s", l.pkg, ours, l.reason)
@@ -250,8 +253,7 @@ func TestLayers(t *testing.T) {
 }
 
 func TestEveryPackageHasALayer(t *testing.T) {
-	for _, pkg := range goList(t, `{{.ImportPath}}`, "./...") {
-		pkg = strings.TrimPrefix(strings.TrimPrefix(pkg, module), "/")
+	for _, pkg := range packagePaths(t) {
 		if pkg == "" || slices.ContainsFunc(forTests,
 			func(dir string) bool { return pkg == dir || strings.HasPrefix(pkg, dir+"/") }) {
 			continue
@@ -264,7 +266,7 @@ func TestEveryPackageHasALayer(t *testing.T) {
 
 func TestWhatCompilesWithoutTheSDK(t *testing.T) {
 	for _, pkg := range noSDK {
-		for _, dep := range goList(t, `{{join .Deps "\n"}}`, "./"+pkg) {
+		for _, dep := range packageOf(t, pkg).Deps {
 			if strings.HasPrefix(dep, "github.com/modelcontextprotocol/") || dep == module+"/interop" {
 				t.Errorf("%s depends on %s: a program with tools and without MCP compiles no SDK", pkg, dep)
 			}
@@ -274,12 +276,14 @@ func TestWhatCompilesWithoutTheSDK(t *testing.T) {
 
 // TestTheCommandIsNoLargerThanNeeded checks that no template of the standard library can run in the command. It calls
 // methods by their names, so the linker would keep every exported method of all linked packages, about 7 MB. The package
-// templ imports html/template for a conversion that nobody here calls, and the linker removes both.
+// templ imports html/template for a conversion without a caller here, and cobra imports text/template for templates that
+// a program sets. The linker removes all of them.
 func TestTheCommandIsNoLargerThanNeeded(t *testing.T) {
-	for _, line := range goList(t, `{{.ImportPath}} {{join .Imports " "}}`, "-deps", "./cmd/indus") {
-		pkg, imports, _ := strings.Cut(line, " ")
-		if pkg != "github.com/a-h/templ" && pkg != "html/template" &&
-			(strings.Contains(imports+" ", "html/template ") || strings.Contains(imports+" ", "text/template ")) {
+	removed := []string{"github.com/a-h/templ", "github.com/spf13/cobra", "html/template"}
+	for _, pkg := range packageOf(t, "cmd/indus").Deps {
+		imports := packageOf(t, pkg).Imports
+		if !slices.Contains(removed, pkg) && (slices.Contains(imports, "html/template") ||
+			slices.Contains(imports, "text/template")) {
 			t.Errorf("cmd/indus depends on %s, which imports %s", pkg, imports)
 		}
 	}
@@ -320,13 +324,59 @@ func TestFilesStayReadable(t *testing.T) {
 	}
 }
 
-func goList(t *testing.T, format string, arguments ...string) []string {
-	t.Helper()
-	out, err := exec.Command("go", append([]string{"list", "-f", format}, arguments...)...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("go list %s: %v\n%s", arguments, err, out)
+// listed is a package as go list prints it.
+type listed struct {
+	ImportPath    string
+	DepOnly       bool
+	Imports, Deps []string
+}
+
+// listAll runs go list once for all tests: the packages of the module by path, and the packages that they need.
+var listAll = sync.OnceValues(func() (map[string]listed, error) {
+	out, err := exec.Command("go", "list", "-deps", "-json=ImportPath,DepOnly,Imports,Deps", "./...").Output()
+	all := map[string]listed{}
+	for d := json.NewDecoder(bytes.NewReader(out)); err == nil; {
+		var p listed
+		if err = d.Decode(&p); err == nil {
+			all[p.ImportPath] = p
+		}
 	}
-	return strings.Fields(string(out))
+	if err == io.EOF {
+		err = nil
+	}
+	return all, err
+})
+
+// packageOf returns a package of the module, by its path from the root, or any package that it needs, by its import path.
+func packageOf(t *testing.T, path string) listed {
+	t.Helper()
+	all, err := listAll()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	p, ok := all[strings.TrimSuffix(module+"/"+path, "/")]
+	if !ok {
+		if p, ok = all[path]; !ok {
+			t.Fatalf("there is no package %q", path)
+		}
+	}
+	return p
+}
+
+// packagePaths returns the paths of the module's packages from the root, which is "", in order.
+func packagePaths(t *testing.T) (paths []string) {
+	t.Helper()
+	all, err := listAll()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for path, p := range all {
+		if !p.DepOnly {
+			paths = append(paths, strings.TrimPrefix(strings.TrimPrefix(path, module), "/"))
+		}
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 // lines returns the number of lines of a file. Of a file that templ generates, it counts the template.

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
 const (
@@ -73,10 +74,7 @@ func child(path string, env ...string) *exec.Cmd {
 func TestKilledWriter(t *testing.T) {
 	t.Parallel()
 	const kills = 10
-	total := 100_000
-	if testing.Short() {
-		total = 10_000
-	}
+	total := fixture.Size(t, 20_000, 100_000)
 	path := newPath(t)
 	acknowledged := map[string]bool{}
 	for k := range kills {

@@ -16,6 +16,7 @@ import (
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/gateway/activity"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
@@ -437,7 +438,8 @@ func TestAnActivityMasksAndCuts(t *testing.T) {
 // With requests of many clients at the same time, no request is missing or counted twice, and readers see them.
 func TestAnActivityUnderLoad(t *testing.T) {
 	t.Parallel()
-	const clients, calls = 50, 20
+	const calls = 20
+	clients := fixture.Size(t, 10, 50)
 	a := activity.New()
 	g, offices := controlled(t, gateway.Control{Activity: a}, "")
 	var running, reading sync.WaitGroup
@@ -485,12 +487,12 @@ func TestAnActivityUnderLoad(t *testing.T) {
 		t.Error(n, "requests are in flight")
 	}
 	tools, _ := a.Usage(activity.OfTools)
-	if len(tools) != 1 || tools[0].Requests > clients*calls || tools[0].Requests < offices["a"].calls.Load() {
+	if len(tools) != 1 || tools[0].Requests > int64(clients*calls) || tools[0].Requests < offices["a"].calls.Load() {
 		t.Errorf("%+v, and %d calls reached the server", tools, offices["a"].calls.Load())
 	}
 	// A call that is cancelled after its server's answer is no error of the server.
 	callers, _ := a.Usage(activity.OfCallers)
-	if len(callers) != 1 || callers[0].Requests != clients*calls || callers[0].Errors > failed.Load() {
+	if len(callers) != 1 || callers[0].Requests != int64(clients*calls) || callers[0].Errors > failed.Load() {
 		t.Errorf("%+v, and %d failed", callers, failed.Load())
 	}
 }
@@ -533,6 +535,7 @@ func TestARestartOnRequestIsCounted(t *testing.T) {
 // A hostile client fills neither the memory nor the sums.
 func TestAnActivityIsBounded(t *testing.T) {
 	t.Parallel()
+	each := fixture.Size(t, 75, 150) // of eight clients: more requests than an activity keeps
 	a := activity.New()
 	g, _ := controlled(t, gateway.Control{Activity: a}, opened)
 	woken := make(chan bool, 1)
@@ -547,7 +550,7 @@ func TestAnActivityIsBounded(t *testing.T) {
 	for i := range 8 {
 		c := dial(t, g, "/mcp", bothEras[i%2])
 		running.Go(func() {
-			for n := range 150 {
+			for n := range each {
 				name := fmt.Sprintf("a__%d-%d-%s", i, n, strings.Repeat("x", 3000))
 				_, _ = c.CallTool(t.Context(), &mcp.CallToolParams{Name: name})
 				a.InFlight()

@@ -15,6 +15,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/identity"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/testkit/natsserver"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -22,7 +23,9 @@ import (
 // Fifty clients of one caller at three replicas share one limit. Without NATS, each replica keeps to it alone.
 func TestALimitOfThreeReplicas(t *testing.T) {
 	t.Parallel()
-	const clients, limit, period, lasts = 50, 300, 3 * time.Second, 7 * time.Second
+	const period, lasts = 3 * time.Second, 7 * time.Second
+	clients := fixture.Size(t, 10, 50)
+	limit := 6 * clients // of 60 calls that each client sends in a period
 	server := natsserver.Start(t)
 	keys := identity.NewKeys(t.TempDir() + "/keys.json")
 	who := (&company{keys: keys}).key(t, "ann")
@@ -65,7 +68,7 @@ func TestALimitOfThreeReplicas(t *testing.T) {
 					permitted = append(permitted, [2]time.Time{began, time.Now()})
 					mu.Unlock()
 				}
-				time.Sleep(clients * time.Millisecond)
+				time.Sleep(period / 60)
 			}
 		})
 	}
@@ -95,7 +98,7 @@ func TestALimitOfThreeReplicas(t *testing.T) {
 
 	server.Kill()
 	for i := range urls {
-		for over := true; over; time.Sleep(clients * time.Millisecond) { // until the period is over
+		for over := true; over; time.Sleep(period / 60) { // until the period is over
 			var err error
 			if over, err = limited(t.Context(), sessions[i], call("a__open")); err != nil {
 				t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/identity"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -73,11 +74,13 @@ func limited(ctx context.Context, c *mcp.ClientSession, params *mcp.CallToolPara
 	return false, fmt.Errorf("the call failed: %s", answerText(r))
 }
 
-// Fifty clients of both eras send more than their limit at once, at several views and through the catalog. Each caller
+// Fifty clients (ten, without INDUS_SOAK) of both eras send more than their limit at once, at several views and through the catalog. Each caller
 // gets exactly its limit, also if two clients share it. A caller without a limit gets all of its calls.
 func TestLimitsOfFiftyClients(t *testing.T) {
 	t.Parallel()
-	const clients, callers, limit, each = 50, 40, 10, 15
+	const limit, each = 10, 15
+	clients := fixture.Size(t, 10, 50)
+	callers := clients * 4 / 5
 	c := newCompany(t, fmt.Sprintf(`
 		@rate("%d/d") permit(principal, action == Action::"call", resource) unless { principal == User::"free" };
 		permit(principal == User::"free", action == Action::"call", resource);`, limit))
@@ -163,7 +166,8 @@ func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
 // Over several periods, each of fifty clients that send three times their limit gets its limit in each period.
 func TestLimitsOfFiftyClientsOverTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const clients, limit, minutes = 50, 10, 2
+		const limit, minutes = 10, 2
+		clients := fixture.Size(t, 10, 50)
 		c := newCompany(t, fmt.Sprintf(`@rate("%d/m") permit(principal, action == Action::"call", resource);`, limit))
 		network := make(pipes)
 		server := &http.Server{Handler: c.Handler(), ReadHeaderTimeout: time.Minute}

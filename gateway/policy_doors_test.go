@@ -18,6 +18,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/identity"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/policy"
 	"github.com/indusagi/indus/toolbox"
@@ -25,7 +26,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-var policies = flag.Int("policies", 300, "the number of random policies that TestListIsCallAtRandom tries")
+var policies = flag.Int("policies", 0, "the number of random policies that TestListIsCallAtRandom tries, instead of its size")
 
 // door is a client of a gateway.
 type door struct {
@@ -39,6 +40,10 @@ type door struct {
 // groups, views, eras and transports.
 func TestListIsCallAtRandom(t *testing.T) {
 	t.Parallel()
+	tries := fixture.Size(t, 60, 300)
+	if *policies > 0 {
+		tries = *policies
+	}
 	var current atomic.Pointer[policy.Set]
 	keys := identity.NewKeys(t.TempDir() + "/keys.json")
 	guard := identity.NewGuard(nil, keys)
@@ -79,7 +84,7 @@ func TestListIsCallAtRandom(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	file := filepath.Join(t.TempDir(), "policy.cedar")
 	listed, permitted := 0, 0
-	for range *policies {
+	for range tries {
 		text := randomPolicy(random)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -119,7 +124,7 @@ func TestListIsCallAtRandom(t *testing.T) {
 	if listed == 0 || permitted == 0 {
 		t.Errorf("no policy permitted anything")
 	}
-	t.Logf("%d policies at %d doors: %d tools listed, %d calls permitted", *policies, len(doors), listed, permitted)
+	t.Logf("%d policies at %d doors: %d tools listed, %d calls permitted", tries, len(doors), listed, permitted)
 }
 
 func openDoor(t *testing.T, name, path string, era interop.Era, transport mcp.Transport) door {

@@ -4,12 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/indusagi/indus/internal/testkit/processes"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
 )
@@ -187,8 +188,9 @@ func TestEndpointCloseEndsAStubbornServerAndItsChildren(t *testing.T) {
 func waitGone(t *testing.T, pid string) {
 	t.Helper()
 	for end := time.Now().Add(eventWait); ; time.Sleep(5 * time.Millisecond) {
-		stat, err := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
-		if err != nil || strings.HasPrefix(strings.TrimSpace(string(stat)), "Z") {
+		if number, err := strconv.Atoi(pid); err != nil {
+			t.Fatal(err)
+		} else if !processes.Alive(number) {
 			return
 		}
 		if time.Now().After(end) {

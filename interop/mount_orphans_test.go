@@ -2,13 +2,12 @@ package interop_test
 
 import (
 	"fmt"
-	"os/exec"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
+	"github.com/indusagi/indus/internal/testkit/processes"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
 )
@@ -104,6 +103,5 @@ func wantGone(t *testing.T, f *fixture.Server, n int) {
 // isAlive reports whether there is such a process. A zombie counts as ended, because its
 // parent depends on the system's init.
 func isAlive(pid int) bool {
-	state, err := exec.Command("ps", "-o", "stat=", "-p", fmt.Sprint(pid)).Output()
-	return err == nil && !strings.HasPrefix(strings.TrimSpace(string(state)), "Z")
+	return processes.Alive(pid)
 }

@@ -96,7 +96,11 @@ func exits(ts *testscript.TestScript, _ *scene, args []string) {
 }
 
 func startProgram(ts *testscript.TestScript, sc *scene, args []string) {
-	path, err := exec.LookPath(args[1])
+	program := args[1]
+	if program == "indus" {
+		program = programFor(args[2:])
+	}
+	path, err := exec.LookPath(program)
 	ts.Check(err)
 	var env []string
 	for _, name := range []string{

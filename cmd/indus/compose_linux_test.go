@@ -19,7 +19,7 @@ import (
 )
 
 // TestTheComposeFileServes starts what deploy/compose.yaml describes, as processes: two replicas with its options, NATS
-// and HAProxy. Only addresses and paths differ. Then one replica is killed.
+// and a balancer, which is HAProxy in make deployment. Only addresses and paths differ. Then one replica is killed.
 func TestTheComposeFileServes(t *testing.T) {
 	t.Parallel()
 	var compose struct {
@@ -52,7 +52,7 @@ func TestTheComposeFileServes(t *testing.T) {
 		m.waitFor(&m.err, `g: ready`)
 		s.members = append(s.members, m)
 	}
-	front := replicas.HAProxy(t, s.urls()...)
+	front := replicas.NewFront(t, s.urls()...)
 	a, err := timedClient.Post(front+"/mcp", "application/json", strings.NewReader(initialization))
 	if err != nil || a.StatusCode != http.StatusUnauthorized {
 		t.Fatalf("without the token: %v %v", a, err)

@@ -11,14 +11,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain makes this test binary the command indus too, on the PATH of scripts and tests. They run the real main, with
-// the race detector if it is on.
+// TestMain makes this test binary the command indus too, on the PATH of tests. They run the real main, with the race
+// detector if it is on, or the program of plainIndus.
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // would cost a second for each of 1,300 commands
 	os.Setenv("INDUS_KEYCHAIN", "off")       // so that the keychain of the user is not changed
 	// Most tests wait for other processes most of the time. The flag -parallel replaces this.
 	_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tidyTests{m}, map[string]func(){
 		"indus": func() {
 			probe()
 			command.Main(tree)

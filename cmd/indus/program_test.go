@@ -23,7 +23,7 @@ var timedClient = &http.Client{Timeout: deadline}
 func timedCommand(args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*deadline)
 	context.AfterFunc(ctx, cancel)
-	cmd := exec.CommandContext(ctx, "indus", args...)
+	cmd := exec.CommandContext(ctx, programFor(args), args...)
 	cmd.WaitDelay = deadline
 	return cmd
 }
@@ -40,6 +40,9 @@ type program struct {
 // start runs a command. env is added to the test's environment.
 func start(t testing.TB, dir string, env []string, name string, args ...string) *program {
 	t.Helper()
+	if name == "indus" {
+		name = programFor(args)
+	}
 	cmd := exec.Command(name, args...)
 	cmd.Dir, cmd.Env = dir, append(cmd.Environ(), env...)
 	return launch(t, cmd)

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
@@ -60,6 +61,7 @@ func setup(env *testscript.Env) error {
 		"GORACE":          os.Getenv("GORACE"),
 		"INDUS_KEYCHAIN":  "off", // the keychain of the machine is not used
 		"BROWSER":         "browser",
+		"PATH":            scriptPath(strings.TrimPrefix(filepath.Base(env.WorkDir), "script-"), env.Getenv("PATH")),
 	} {
 		env.Setenv(name, value)
 	}

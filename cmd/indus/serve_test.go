@@ -46,7 +46,7 @@ func indusCommand(t testing.TB, servers any, args ...string) *exec.Cmd {
 	if err := os.WriteFile(file, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("indus", append(args, "--mcp", file)...)
+	cmd := exec.Command(programFor(args), append(args, "--mcp", file)...)
 	cmd.Dir = dir
 	cmd.Env = append(cmd.Environ(), "HOME="+dir, "USERPROFILE="+dir, "XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+dir)
 	return cmd

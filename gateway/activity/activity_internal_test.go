@@ -8,6 +8,7 @@ import (
 
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
 // hostileRecord is the record of a call whose texts are long and new each time.
@@ -24,9 +25,9 @@ func hostileRecord(i int) *audit.Record {
 // The memory of an activity does not depend on what clients and servers send, and no request is missing in the sums.
 func TestAnActivityIsBoundedByItself(t *testing.T) {
 	t.Parallel()
-	const all = 5000
+	all := int64(fixture.Size(t, 1500, 5000))
 	a := New()
-	for i := range all {
+	for i := range int(all) {
 		a.Record(hostileRecord(i), false)
 	}
 	if n := len(a.Recent()); n != keptRequests || len(a.recent.kept) != keptRequests {

@@ -8,13 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/indusagi/indus/internal/proc"
+	"github.com/indusagi/indus/internal/testkit/processes"
 )
 
 func TestCloseEndsStdinFirst(t *testing.T) {
@@ -130,8 +130,8 @@ func TestCloseEndsWhatLeftTheGroup(t *testing.T) {
 			p := start(t, c)
 			pids := numbers(t, line(p))
 			late := time.AfterFunc(deadline, func() {
-				all, _ := exec.Command("ps", "-A", "-o", "pid,ppid,pgid,sess,stat,wchan:20,lstart,args").CombinedOutput()
-				t.Errorf("%d hangs, of which %v should end:\n%s", p.Pid(), pids, all)
+				all, _ := processes.List()
+				t.Errorf("%d hangs, of which %v should end:\n%v", p.Pid(), pids, all)
 			})
 			p.Close()
 			late.Stop()
@@ -277,14 +277,13 @@ func files(t *testing.T) int {
 // zombies lists our children that have not been reaped.
 func zombies(t *testing.T) (found []string) {
 	t.Helper()
-	out, err := exec.Command("ps", "-A", "-o", "ppid=,stat=,pid=,args=").Output()
+	all, err := processes.List()
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
-	for l := range strings.Lines(string(out)) {
-		f := strings.Fields(l)
-		if len(f) > 2 && f[0] == strconv.Itoa(os.Getpid()) && strings.HasPrefix(f[1], "Z") {
-			found = append(found, l)
+	for _, p := range all {
+		if p.Parent == os.Getpid() && strings.HasPrefix(p.State, "Z") {
+			found = append(found, p.String())
 		}
 	}
 	return found

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/indusagi/indus/internal/proc"
+	"github.com/indusagi/indus/internal/testkit/processes"
 )
 
 // fixture names the variable that turns the test binary into a child.
@@ -130,9 +130,8 @@ func waitGone(t *testing.T, pids ...int) {
 	for _, pid := range pids {
 		for alive(pid) {
 			if time.Now().After(end) {
-				out, _ := exec.Command("ps", "-o", "pid,ppid,pgid,sess,stat,wchan:30,lstart,args", "-p",
-					strconv.Itoa(pid)).CombinedOutput()
-				t.Fatalf("process %d is not gone:\n%s", pid, out)
+				p, _ := processes.Find(pid)
+				t.Fatalf("process %d is not gone: %v", pid, p)
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
@@ -150,14 +149,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 
 // alive counts a zombie as gone, because the init of the system decides when it is reaped.
 func alive(pid int) bool {
-	if syscall.Kill(pid, 0) == syscall.ESRCH {
-		return false
-	}
-	state, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
-	if err != nil {
-		return syscall.Kill(pid, 0) != syscall.ESRCH
-	}
-	return !strings.HasPrefix(strings.TrimSpace(string(state)), "Z")
+	return syscall.Kill(pid, 0) != syscall.ESRCH && processes.Alive(pid)
 }
 
 func numbers(t *testing.T, s string) (pids []int) {

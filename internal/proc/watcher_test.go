@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/proc"
+	"github.com/indusagi/indus/internal/testkit/processes"
 )
 
 // spawn runs this binary as a program with children. It returns the program and the numbers of all
@@ -81,9 +82,8 @@ func TestWatcherIsOutOfReachOfTheTerminal(t *testing.T) {
 	if !proc.Watched(p) || proc.WatcherPid() != pid || !alive(pid) {
 		t.Error("it is gone")
 	}
-	if line, err := exec.Command("ps", "-o", "command=", "-p", strconv.Itoa(pid)).Output(); err != nil ||
-		strings.Contains(string(line), "indus") {
-		t.Errorf("pkill -9 -f indus ends it with us: %s, %v", line, err)
+	if p, ok := processes.Find(pid); !ok || strings.Contains(p.Command, "indus") {
+		t.Errorf("pkill -9 -f indus ends it with us: %v, %v", p, ok)
 	}
 }
 

@@ -4,7 +4,6 @@ package standard_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/indusagi/indus/internal/testkit/processes"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/indusagi/indus/toolbox/standard"
 )
@@ -24,11 +24,11 @@ import (
 // isAlive reports whether there is a process with this id that is not a zombie.
 func isAlive(t testing.TB, pid string) bool {
 	t.Helper()
-	if _, err := strconv.Atoi(pid); err != nil {
+	number, err := strconv.Atoi(pid)
+	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
-	return err == nil && !bytes.HasPrefix(bytes.TrimSpace(state), []byte("Z"))
+	return processes.Alive(number)
 }
 
 // withoutTimes returns a result without its times.

@@ -3,7 +3,6 @@ package conformance_test
 import (
 	"cmp"
 	"context"
-	"flag"
 	"fmt"
 	"testing"
 
@@ -14,8 +13,6 @@ import (
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 )
-
-var haproxy = flag.Bool("haproxy", false, "use HAProxy with deploy/haproxy.cfg as the balancer of replicas")
 
 // throughReplicas returns a front of several gateways behind a balancer that sends each request to another one. Each has
 // a process of its own of a server on stdio.
@@ -37,10 +34,7 @@ func throughReplicas(n int) front {
 				t.Fatalf("%s: %+v", m.Name, s)
 			}
 		}
-		if *haproxy {
-			return replicas.HAProxy(t, site.URLs()...) + "/mcp"
-		}
-		return site.URL + "/mcp"
+		return replicas.NewFront(t, site.URLs()...) + "/mcp"
 	}
 }
 

@@ -1,6 +1,7 @@
 package replicas
 
 import (
+	"flag"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -15,19 +16,33 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// InstallHAProxy is the command that installs HAProxy.
-const InstallHAProxy = "apt-get install haproxy"
+// installHAProxy is the command that installs HAProxy.
+const installHAProxy = "apt-get install haproxy"
 
 // resolved matches the part of a line of deploy/haproxy.cfg that depends on the resolver of Docker.
 var resolved = regexp.MustCompile(`(?m) resolvers docker init-addr none$|^resolvers docker\n(  .*\n)*`)
 
-// HAProxy starts HAProxy with the configuration of deploy/haproxy.cfg, for these backends, and returns its URL. The
-// addresses are the only difference.
-func HAProxy(t testing.TB, backends ...string) string {
+var haproxy = flag.Bool("haproxy", false, "use HAProxy with deploy/haproxy.cfg as the balancer of replicas")
+
+// NewFront starts a balancer for these backends, and returns its URL. It is HAProxy if the test runs with -haproxy, and
+// otherwise a [Balancer], which needs no program of the machine.
+func NewFront(t testing.TB, backends ...string) string {
+	t.Helper()
+	if *haproxy {
+		return startHAProxy(t, backends...)
+	}
+	front := NewBalancer(t, backends...)
+	front.WaitReady(t, len(backends))
+	return front.URL
+}
+
+// startHAProxy starts HAProxy with the configuration of deploy/haproxy.cfg, for these backends. The addresses are the
+// only difference. It returns the URL.
+func startHAProxy(t testing.TB, backends ...string) string {
 	t.Helper()
 	program, err := exec.LookPath("haproxy")
 	if err != nil {
-		t.Fatal("HAProxy is missing: run " + InstallHAProxy)
+		t.Fatal("HAProxy is missing: run " + installHAProxy)
 	}
 	_, here, _, _ := runtime.Caller(0)
 	shipped, err := os.ReadFile(filepath.Join(filepath.Dir(here), "../../../deploy/haproxy.cfg"))
