@@ -57,8 +57,8 @@ publisher's entry, or of a server that you have.
 
 A session:
   $ indus mcp find airtable
-  NAME                                     VERSION  KINDS           DESCRIPTION
-  io.github.domdomegg/airtable-mcp-server  1.7.3    npm, oci, mcpb  Read and write access to …
+  NAME                                     VERSION  DESCRIPTION
+  io.github.domdomegg/airtable-mcp-server  1.7.3    Read and write acc…
   $ indus mcp add --from io.github.domdomegg/airtable-mcp-server
 
 Exit codes:

@@ -71,7 +71,7 @@ that has a file, in the order below. A file that cannot be read is skipped.
 
 If another server has the name already, it stays, and the differences are shown.
 
-CLIENT is one of
+Clients:
 ` + command.AllClients + `
 
 A session:
@@ -81,11 +81,10 @@ A session:
   $ indus mcp import cursor --write
   {
     "servers": {
-      "github": {"command": "npx", "args": ["-y", "…"], "env": {"TOKEN": "<secret>"}},
+      "github": {"command": "npx", "args": […], "env": {"TOKEN": "<secret>"}},
     }
   }
-  indus: kept the server "docs" that is there already; --force replaces it, and
-    --prefix cursor- or --rename docs=NEW takes this one over as well
+  indus: kept the server "docs" that is there already; --force replaces it, …
   indus:   - url: "https://old.example.com/mcp"
   indus:   + url: "https://example.com/mcp"
   indus: wrote 1 server to /home/me/.config/indusvx/mcp.json

@@ -34,8 +34,9 @@ add --from writes it, and you can add it by hand.
 A session:
   $ indus mcp outdated
   SERVER               PINNED  NEWEST  STATE     ENTRY
-  airtable-mcp-server  1.7.2   1.7.3   outdated  io.github.domdomegg/airtable-mcp-server
-  $ indus mcp add airtable-mcp-server --force --from io.github.domdomegg/airtable-mcp-server
+  airtable-mcp-server  1.7.2   1.7.3   outdated  io.github.domdomegg/airtab…
+  $ indus mcp add airtable-mcp-server --force \
+      --from io.github.domdomegg/airtable-mcp-server
 
 Exit codes:
   0    ok, also if servers are outdated

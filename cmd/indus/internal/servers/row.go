@@ -215,7 +215,7 @@ func newSwitch(on bool, s show.Streams) *cobra.Command {
 	verb, short, long := "enable", "Switch a server on", "Enable a server that is disabled in its file."
 	if !on {
 		verb, short = "disable", "Switch a server off"
-		long = "Switch a server off. Its row stays in the file, and hides others of that name in\nfiles that come behind."
+		long = "Switch a server off. Its entry stays in the file, so that a server of this name in a file of\nlower precedence stays hidden."
 	}
 	long += strings.ReplaceAll(`
 
