@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/indusagi/indus/internal/registry"
 	"github.com/indusagi/indus/mcpconfig"
@@ -138,5 +139,16 @@ func TestRecordedAnswerFollowsTheDescription(t *testing.T) {
 	}
 	if err := v.Validate(answer); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestASlowRegistryIsNamedInWords checks that the error of a missing answer has no words of net/http.
+func TestASlowRegistryIsNamedInWords(t *testing.T) {
+	c := client(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	_, err := c.Search(ctx, registry.Query{Words: []string{"x"}})
+	if want := ": it did not answer in time; try again"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v, want …%s", err, want)
 	}
 }

@@ -276,6 +276,10 @@ func NoSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	if !cmd.HasParent() && slices.Contains([]string{"upgrade", "update", "self-update"}, args[0]) {
+		return Usagef(`no command %q: indus is upgraded in the way it was installed; "indus version --check" prints the newest `+
+			`version, and "indus mcp outdated" is about servers`, args[0])
+	}
 	near := DidYouMean(args[0], commandNames(cmd))
 	if meant := commandFor(cmd.Root(), args[0]); meant != "" {
 		near = ", did you mean " + meant + "?"

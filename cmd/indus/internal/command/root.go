@@ -131,8 +131,8 @@ func NewRoot(s show.Streams, tree Tree) *cobra.Command {
 	return root
 }
 
-const rootHelp = `indus gives the tools of MCP servers to every MCP client, to a terminal and to programs: many servers
-behind one endpoint.
+const rootHelp = `indus uses the tools of MCP servers and serves them to any MCP client. To begin,
+type: indus mcp import (from your clients) or indus mcp add, then indus serve.
 
 Usage:
   indus                        talk to an agent that has the tools

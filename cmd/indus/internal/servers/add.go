@@ -140,7 +140,7 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 	}
 	path := ""
 	verb, unset := "added", []mcpconfig.Note(nil)
-	e, err := editFile(ctx, true, func() (string, error) { path, err = f.path(); return path, err },
+	e, err := editFile(ctx, s, true, func() (string, error) { path, err = f.path(); return path, err },
 		func(e *mcpconfig.Edit) error {
 			if line := e.Line(d.ID); line > 0 {
 				verb = "replaced"

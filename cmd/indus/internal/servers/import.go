@@ -235,7 +235,7 @@ func (f *importFlags) run(ctx context.Context, args []string, s show.Streams) er
 	if err := f.gather(ctx, x, source); err != nil {
 		return err
 	}
-	if err := f.edit(ctx, x); err != nil {
+	if err := f.edit(ctx, x, s); err != nil {
 		return err
 	}
 	if f.asJSON {
@@ -245,9 +245,9 @@ func (f *importFlags) run(ctx context.Context, args []string, s show.Streams) er
 }
 
 // edit determines the result for each server. With --write it also writes the file.
-func (f *importFlags) edit(ctx context.Context, x *importResult) error {
+func (f *importFlags) edit(ctx context.Context, x *importResult, s show.Streams) error {
 	x.Written = f.write
-	_, err := editFile(ctx, f.write, func() (string, error) { return x.To, nil }, func(e *mcpconfig.Edit) error {
+	_, err := editFile(ctx, s, f.write, func() (string, error) { return x.To, nil }, func(e *mcpconfig.Edit) error {
 		origins := map[string]string{} // the imported file of each name so far
 		for i := range x.Servers {
 			if err := f.resolveServer(e, &x.Servers[i], origins); err != nil {
