@@ -63,12 +63,14 @@ func New(s show.Streams) *cobra.Command {
 		Short: "Who called which tool when, and with which result", Long: auditHelp, Args: command.AtMost(1, "file"),
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&f.query.Principal, "principal", "", `NAME  only requests of this caller, such as user:alice, or local`)
+	flags.StringVar(&f.query.Principal, "principal", "", `NAME  only requests of this caller, such as user:alice, or
+		local`)
 	flags.StringVar(&f.query.Tool, "tool", "", "NAME  only this tool or prompt, by the server's own name, or this URI")
 	flags.StringVar(&f.query.Server, "server", "", "ID  only this server")
 	flags.StringVar(&f.query.View, "view", "", `VIEW  only this view: a server, @NAME, or * for the view of everything`)
 	flags.StringVar(&f.query.Client, "client", "", "NAME  only this client program, such as claude-code")
-	flags.StringVar(&f.query.Outcome, "outcome", "", "OUTCOME  only requests that were allowed, denied or deferred, or ended with an error: allowed, denied, deferred, error")
+	flags.StringVar(&f.query.Outcome, "outcome", "",
+		"OUTCOME  only requests with this outcome: allowed, denied, deferred or error")
 	flags.StringVar(&f.query.Since, "since", "", "TIME  only requests from TIME on")
 	flags.StringVar(&f.query.Until, "until", "", "TIME  only requests before TIME")
 	flags.StringVar(&f.query.Approval, "approval", "", "ID  only requests of this approval")

@@ -145,7 +145,7 @@ func rawHelp(cmd *cobra.Command) string {
 	return strings.Join(out, "\n")
 }
 
-// namesIn returns the names in the first lines, which are indented and have nothing else, and the number of these lines.
+// namesIn returns the names in the first lines that are indented and have nothing else, and the number of these lines.
 func namesIn(lines []string, is func(name string) bool) (names []string, n int) {
 	for _, line := range lines {
 		words := strings.Fields(line)
@@ -211,7 +211,7 @@ func commandsHelp(group *cobra.Command, names []string, path string) string {
 	if path != "" {
 		rows = append(rows, [2]string{path + "COMMAND -h", "the help of a command"})
 	}
-	return items(rows, len(path)+longest+4)
+	return twoColumns(rows, len(path)+longest+4)
 }
 
 // ownFlags returns the flags of a command without the flags of every command, in the order of their definition.
@@ -231,8 +231,8 @@ const (
 	maxFirst = 26
 )
 
-// items lays out rows of two columns, the first of at most most columns. The lines of the second are wrapped later.
-func items(rows [][2]string, most int) string {
+// twoColumns lays out rows of two columns. The first has at most most columns, and the second is wrapped later.
+func twoColumns(rows [][2]string, most int) string {
 	column := minFirst
 	for _, row := range rows {
 		if n := show.Columns(row[0]) + 4; n <= most {
@@ -268,7 +268,7 @@ func flagsHelp(flags []*pflag.Flag) string {
 		}
 		rows = append(rows, [2]string{head, strings.Join(strings.Fields(text), " ")})
 	}
-	return items(rows, maxFirst)
+	return twoColumns(rows, maxFirst)
 }
 
 // NoSuchCommand returns an error for arguments of a command that only has sub-commands.
@@ -277,8 +277,8 @@ func NoSuchCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if !cmd.HasParent() && slices.Contains([]string{"upgrade", "update", "self-update"}, args[0]) {
-		return Usagef(`no command %q: indus is upgraded in the way it was installed; "indus version --check" prints the newest `+
-			`version, and "indus mcp outdated" is about servers`, args[0])
+		return Usagef(`no command %q: indus is upgraded in the way it was installed; "indus version --check" prints the `+
+			`newest version, and "indus mcp outdated" is about servers`, args[0])
 	}
 	near := DidYouMean(args[0], commandNames(cmd))
 	if meant := commandFor(cmd.Root(), args[0]); meant != "" {

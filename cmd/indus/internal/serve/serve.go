@@ -74,22 +74,22 @@ func New(s show.Streams) *cobra.Command {
 		new or changed since its server was approved: accept (a warning), hold (hold it back until "indus mcp
 		accept"), deny (hold it back); the stricter of this and the configuration's "changes" is used (default:
 		accept)`)
-	cmd.Flags().StringVar(&f.addr, "addr", defaultAddr, `HOST:PORT  listen on this address; port 0 is any free port. Other addresses than loopback need
-		--auth or a token (default: 127.0.0.1:7332)`)
+	cmd.Flags().StringVar(&f.addr, "addr", defaultAddr, `HOST:PORT  listen on this address; port 0 is any free port.
+		Other addresses than loopback need --auth or a token (default: 127.0.0.1:7332)`)
 	cmd.Flags().BoolVar(&f.stdio, "stdio", false, "serve one client on stdin and stdout instead")
 	cmd.Flags().BoolVar(&f.builtins, "builtins", false, "serve the built-in tools besides the tools of servers")
-	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, `WHAT  all: every tool (default); or gateway: four tools (search, schema, call and batch) that find and run
-		the others`)
+	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, `WHAT  all: every tool (default); or gateway: four tools
+		(search, schema, call and batch) that find and run the others`)
 	cmd.Flags().StringVar(&f.transparent, "transparent", "", `SERVER  serve one server unchanged: its own names,
 		capabilities and instructions, with nothing added`)
 	cmd.Flags().StringVar(&f.tap, "tap", "", `FILE  write all messages of clients and servers to a file that only you
 		can read, with secrets masked, as JSON lines; at 64 MiB it is renamed to FILE.1`)
 	cmd.Flags().StringVar(&f.metrics, "metrics", "", `HOST:PORT  the address at which Prometheus reads metrics, at
 		/metrics; a host or a port is enough (default: none; without a port 9464, without a host 127.0.0.1)`)
-	cmd.Flags().StringVar(&f.policy, "policy", "", `PATH  a file or a directory of Cedar rules for what callers may do (default: "policy" of the
-		configuration; without any, everything is permitted)`)
-	cmd.Flags().StringVar(&f.audit, "audit", "", `FILE  record each request as a JSON line (default: "audit" of the configuration; without any, nothing
-		is recorded)`)
+	cmd.Flags().StringVar(&f.policy, "policy", "", `PATH  a file or a directory of Cedar rules for what callers may do
+		(default: "policy" of the configuration; without any, everything is permitted)`)
+	cmd.Flags().StringVar(&f.audit, "audit", "", `FILE  record each request as a JSON line (default: "audit" of the
+		configuration; without any, nothing is recorded)`)
 	cmd.Flags().DurationVar(&f.approvalExpire, "approval-expire", 0, `TIME  how long a call waits for the approval of
 		a person, and how long the approval is then valid (default: "approvals" of the configuration, or 10m)`)
 	cmd.Flags().BoolVar(&f.noPage, "no-page", false, "do not serve the page at /")

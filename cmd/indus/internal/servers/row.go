@@ -215,7 +215,8 @@ func newSwitch(on bool, s show.Streams) *cobra.Command {
 	verb, short, long := "enable", "Switch a server on", "Enable a server that is disabled in its file."
 	if !on {
 		verb, short = "disable", "Switch a server off"
-		long = "Switch a server off. Its entry stays in the file, so that a server of this name in a file of\nlower precedence stays hidden."
+		long = "Switch a server off. Its entry stays in the file, so that a server of this name in a " +
+			"file of lower precedence stays hidden."
 	}
 	long += strings.ReplaceAll(`
 
