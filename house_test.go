@@ -51,7 +51,7 @@ var roomBudget = map[string]int{
 	"approval":  1200,
 	"audit":     1880,
 	"cluster":   1830,
-	"cmd":       33230,
+	"cmd":       33400,
 	"examples":  240,
 	"gateway":   7460,
 	"host":      7390,

@@ -47,7 +47,7 @@ func TestHelpTellsEverything(t *testing.T) {
 		}
 		for _, width := range []int{60, 80} {
 			narrow := show.Reflow(text, width)
-			if !slices.Equal(strings.Fields(narrow), strings.Fields(text)) {
+			if !slices.Equal(wordsOf(narrow), wordsOf(text)) {
 				t.Errorf("%s -h has other words in %d columns:\n%s", c.CommandPath(), width, narrow)
 			}
 			before, _, _ := strings.Cut(narrow, "\n\nA session:")

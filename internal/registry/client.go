@@ -370,8 +370,17 @@ func cause(err error) error {
 	if IsOffline(err) {
 		return fmt.Errorf("it cannot be reached: %w", err)
 	}
+	if timeout := (net.Error)(nil); errors.As(err, &timeout) && timeout.Timeout() {
+		return &slowError{err}
+	}
 	return err
 }
+
+// slowError is the error of an answer that did not arrive in time.
+type slowError struct{ cause error }
+
+func (*slowError) Error() string   { return "it did not answer in time; try again" }
+func (e *slowError) Unwrap() error { return e.cause }
 
 // IsOffline reports whether a registry could not be reached at all.
 func IsOffline(err error) bool {

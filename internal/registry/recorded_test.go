@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/registry"
@@ -220,5 +221,16 @@ func TestSearchFindsWhatIsMeant(t *testing.T) {
 	}
 	if _, err := c.Search(t.Context(), registry.Query{Cursor: "9~x"}); err == nil || !strings.Contains(err.Error(), "is no cursor") {
 		t.Error(err)
+	}
+}
+
+// TestASlowRegistryIsNamedInWords checks that the error of a missing answer has no words of net/http.
+func TestASlowRegistryIsNamedInWords(t *testing.T) {
+	c := client(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	_, err := c.Search(ctx, registry.Query{Words: []string{"x"}})
+	if want := ": it did not answer in time; try again"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v, want …%s", err, want)
 	}
 }

@@ -47,7 +47,7 @@ A session:
         "pull": 42
       }
   allow 7K2F? [y/n] y
-  indus: allowed 7K2F: merge of github, for user:alice until 2026-07-28 15:15:31
+  indus: allowed 7K2F: merge of github, for ann until 2026-07-28 15:15:31
 
 ` + exitHelp
 

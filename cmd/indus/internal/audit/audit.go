@@ -63,16 +63,18 @@ func New(s show.Streams) *cobra.Command {
 		Short: "Who called which tool when, and with which result", Long: auditHelp, Args: command.AtMost(1, "file"),
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&f.query.Principal, "principal", "", `NAME  of one caller only, such as user:alice, or local`)
-	flags.StringVar(&f.query.Tool, "tool", "", "NAME  only this tool or prompt, by the server's name for it, or this URI")
-	flags.StringVar(&f.query.Server, "server", "", "ID  of one server only")
-	flags.StringVar(&f.query.View, "view", "", `VIEW  of one view only: a server, @NAME, or * for the view of everything`)
-	flags.StringVar(&f.query.Client, "client", "", "NAME  of one client program only")
-	flags.StringVar(&f.query.Outcome, "outcome", "", "OUTCOME  allowed, denied, deferred or error")
-	flags.StringVar(&f.query.Since, "since", "", "TIME  from then on")
-	flags.StringVar(&f.query.Until, "until", "", "TIME  until then")
-	flags.StringVar(&f.query.Approval, "approval", "", "ID  of one approval only")
-	flags.StringVar(&f.query.Trace, "trace", "", "ID  of one trace only")
+	flags.StringVar(&f.query.Principal, "principal", "", `NAME  only requests of this caller, such as user:alice, or
+		local`)
+	flags.StringVar(&f.query.Tool, "tool", "", "NAME  only this tool or prompt, by the server's own name, or this URI")
+	flags.StringVar(&f.query.Server, "server", "", "ID  only this server")
+	flags.StringVar(&f.query.View, "view", "", `VIEW  only this view: a server, @NAME, or * for the view of everything`)
+	flags.StringVar(&f.query.Client, "client", "", "NAME  only this client program, such as claude-code")
+	flags.StringVar(&f.query.Outcome, "outcome", "",
+		"OUTCOME  only requests with this outcome: allowed, denied, deferred or error")
+	flags.StringVar(&f.query.Since, "since", "", "TIME  only requests from TIME on")
+	flags.StringVar(&f.query.Until, "until", "", "TIME  only requests before TIME")
+	flags.StringVar(&f.query.Approval, "approval", "", "ID  only requests of this approval")
+	flags.StringVar(&f.query.Trace, "trace", "", "ID  only requests of this trace")
 	flags.IntVarP(&f.limit, "lines", "n", 100, `N  the number of newest records, or of rows of --top
 		(default: 100; 0 is all)`)
 	flags.BoolVar(&f.follow, "follow", false, "go on with new records until Ctrl-C")
@@ -84,8 +86,8 @@ func New(s show.Streams) *cobra.Command {
 	return cmd
 }
 
-const auditHelp = `Who called which tool, prompt or resource of indus serve when, and with which
-result: the newest last. The records are written if the configuration has "audit", and
+const auditHelp = `Print who called which tool, prompt or resource of indus serve, when, and with which
+result. The newest record is the last. The records are written if the configuration has "audit", and
 are read from the file on this machine: each replica of a cluster has a file of its own.
 A request is recorded before it is answered.
 
@@ -100,9 +102,9 @@ Flags:
 
 A session:
   $ indus audit -n 3
-  2026-07-28 15:04:05  allowed   user:alice    tools/call github/create_issue  34ms
-  2026-07-28 15:04:09  denied    user:bob      tools/call github/delete_repo  policy.cedar:12
-  2026-07-28 15:04:11  deferred  user:bob      tools/call fs/write_file  approval 7K2F
+  2026-07-28 15:04:05  allowed   ann  tools/call git/create_issue  34ms
+  2026-07-28 15:04:09  denied    bob  tools/call git/delete_repo  p.cedar:12
+  2026-07-28 15:04:11  deferred  bob  tools/call fs/write_file  approval 7K2F
   $ indus audit --top tool --since 1d
   TOOL                 COUNT  ERRORS  DENIED  BYTES IN  BYTES OUT  P50   P95
   github/create_issue  812    3       0       415744    3325952    31ms  220ms
@@ -197,12 +199,12 @@ func newVerify(s show.Streams) *cobra.Command {
 	return cmd
 }
 
-const verifyHelp = `Find the lines of the audit file and of the files before it that are not as they
-were written: altered, missing, out of order, unreadable. Each line has the hash of
-the line before it. The last lines have none behind them, so that they can be taken
-away unseen, and who may write the file can write all of it anew: keep the head that
-verify prints elsewhere, and give it back later. Files that "keep" has removed are
-not missing, and records that could not be written are counted.
+const verifyHelp = `Check the audit file and the files before it for lines that are altered, missing, out of
+order or unreadable. Each line has the hash of the line before it. This does not show
+whether the last lines were removed, or whether the whole file was written again. To
+detect that, store the head that verify prints somewhere else, and pass it with --head
+later. Files that "keep" removed are not missing. Records that could not be written are
+counted.
 
 A session:
   $ indus audit verify

@@ -4,13 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/host"
@@ -79,8 +75,8 @@ const completionHelp = `Print a script that completes indus commands, flags, ser
 Usage:
   indus completion bash|zsh|fish|powershell
 
-The script for bash needs the package bash-completion. Tools and their arguments are those
-that the ledger knows, of servers that indus serve has run; no server is started.
+The script for bash needs the package bash-completion. Tools and their arguments come from
+the ledger, which indus serve writes. No server is started.
 
 A session:
   $ source <(indus completion bash)                # for this shell
@@ -146,65 +142,4 @@ func ModuleVersion() string {
 		return host.DefaultInfo().Version + "-dev"
 	}
 	return info.Main.Version
-}
-
-// newMan returns the command that writes a manual page for each command. It is for release archives and packagers.
-func newMan() *cobra.Command {
-	return &cobra.Command{
-		Use: "man DIR", Short: "Write the manual pages into a directory", Hidden: true,
-		Long: `Write a manual page for each command into DIR.
-
-Environment:
-  SOURCE_DATE_EPOCH  the date of the pages, in seconds since 1970
-                     (default: none)
-
-A session:
-  $ indus man ./man1`,
-		Args: Needs(1, "a directory; see indus man -h", "DIR"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o755); err != nil {
-				return err
-			}
-			date := ""
-			if s, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil {
-				date = time.Unix(s, 0).UTC().Format(time.DateOnly)
-			}
-			return writeManPages(args[0], date, cmd.Root())
-		},
-	}
-}
-
-func writeManPages(dir, date string, c *cobra.Command) error {
-	name := strings.ReplaceAll(c.CommandPath(), " ", "-")
-	if err := os.WriteFile(filepath.Join(dir, name+".1"), []byte(manPage(name, date, c)), 0o644); err != nil {
-		return err
-	}
-	for _, sub := range c.Commands() {
-		if sub.Hidden {
-			continue
-		}
-		if err := writeManPages(dir, date, sub); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// manPage returns the manual page of a command. The help text is laid out already, so roff must not fill its lines.
-func manPage(name, date string, c *cobra.Command) string {
-	return fmt.Sprintf(".TH %s 1 %q %q\n.SH NAME\n%s \\- %s\n.SH DESCRIPTION\n.nf\n%s\n.fi\n.SH SEE ALSO\n.BR indus (1)\n",
-		strings.ToUpper(roffText(name)), date, "indus "+ModuleVersion(), roffText(name), roffText(c.Short),
-		roffText(HelpText(c)))
-}
-
-// roffText escapes text for a manual page: backslashes, hyphens, and lines that roff would read as a request.
-func roffText(text string) string {
-	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
-	lines := strings.Split(text, "\n")
-	for i, l := range lines {
-		if strings.HasPrefix(l, ".") || strings.HasPrefix(l, "'") {
-			lines[i] = `\&` + l
-		}
-	}
-	return strings.Join(lines, "\n")
 }

@@ -70,8 +70,8 @@ type ConfigFlags struct {
 // Add adds the flags.
 func (f *ConfigFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().Var(Listed(&f.Paths), "mcp",
-		`PATH  a file, which is thereby approved, or a directory to search; may be
-		repeated or separated by commas, and the later wins (default: the working directory, then the user's own files)`)
+		`PATH  a configuration file, which is thereby approved, or a directory to search for one; may be
+		repeated, and the last has precedence (default: the working directory, then the user's own files)`)
 	cmd.Flags().BoolVar(&f.Trust, "trust", false, "start the servers of a project's file without approval")
 }
 

@@ -159,23 +159,9 @@ func WatchLive(fleet *interop.Fleet, s show.Streams) (stop func()) {
 	if canvas == nil {
 		return s.ReportSlow(func() []string { return Connecting(fleet.Status()) })
 	}
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(show.DrawTick)
-		defer tick.Stop()
-		start := time.Now()
-		for {
-			select {
-			case <-tick.C:
-				canvas.Draw(func(height int) []string { return serverLines(fleet.Status(), time.Since(start), height) })
-			case <-quit:
-				canvas.Clear()
-				return
-			}
-		}
-	}()
-	return func() { close(quit); <-done }
+	return canvas.Live(0, func(height int, elapsed time.Duration) []string {
+		return serverLines(fleet.Status(), elapsed, height)
+	})
 }
 
 // Connecting returns the servers that are neither ready nor down.

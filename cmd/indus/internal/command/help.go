@@ -43,20 +43,42 @@ const (
 
 	logFlagsHelp = `
   -v, --verbose      log everything to stderr, like --log-level debug
-  --log-level LEVEL  log this level and above to stderr: debug, info, warn, error
-                     (default: off)
+  --log-level LEVEL  log debug, info, warn or error, and above (default: off)
   -h, --help         print this text`
 )
 
 // AllClients is the line of a help text that stands for the names of all clients. Their list is made if it is printed.
 const AllClients = "  CLIENTS"
 
+const (
+	// helpWidth is the width of a help text that is not for a terminal. On a wider terminal, maxHelpWidth is used:
+	// longer lines are hard to read.
+	helpWidth    = 80
+	maxHelpWidth = 100
+)
+
 // WriteHelp prints the help text of a command, with the flags of every command.
 func WriteHelp(s show.Streams, cmd *cobra.Command) error {
-	const session = "\n\nA session:"
+	width := helpWidth
+	if file, ok := show.Terminal(s.Out); ok {
+		width, _ = show.ScreenSize(file)
+	}
+	_, err := fmt.Fprintln(s.Out, WholeHelp(cmd, width))
+	return err
+}
+
+// WholeHelp returns the text that WriteHelp prints on a terminal of that width.
+func WholeHelp(cmd *cobra.Command, width int) string {
+	return show.Reflow(wholeHelp(cmd), min(width, maxHelpWidth))
+}
+
+// wholeHelp returns the help text of a command with the flags of every command, before it is laid out.
+func wholeHelp(cmd *cobra.Command) string {
+	const session = "\n\n" + show.SessionTitle
 	before := ""
 	if len(cmd.Aliases) > 0 {
-		before = "\n\nThe same as:\n  " + strings.TrimSuffix(cmd.CommandPath(), cmd.Name()) + strings.Join(cmd.Aliases, ", ")
+		parent := strings.TrimSuffix(cmd.CommandPath(), cmd.Name())
+		before = "\n\nThe same as:\n  " + parent + strings.Join(cmd.Aliases, ", "+parent)
 	}
 	if cmd.HasParent() {
 		common := logFlagsHelp
@@ -64,22 +86,27 @@ func WriteHelp(s show.Streams, cmd *cobra.Command) error {
 			_, common, _ = strings.Cut(common[1:], "\n")
 			common = "\n" + common
 		}
-		before += "\n\nFlags of every command:" + common
+		before += "\n\n" + commonTitle + common
 	}
-	text := strings.Replace(HelpText(cmd), session, before+session, 1)
-	if file, ok := show.Terminal(s.Out); ok {
-		width, _ := show.ScreenSize(file)
-		text = show.Reflow(text, width)
-	}
-	_, err := fmt.Fprintln(s.Out, text)
-	return err
+	return strings.Replace(rawHelp(cmd), session, before+session, 1)
 }
 
-// HelpText returns the long text of a command with its usage and its flags. A line that names flags is replaced by
-// their help, and "--*" stands for all flags. Without such a line, the help of all flags goes before the session. If a
-// command has no exit codes in its text, those that exitCodesHelp returns are added. The line [AllClients] is replaced.
-func HelpText(cmd *cobra.Command) string {
-	const session = "\n\nA session:"
+// Headings of a help text. commonTitle is above the flags that every command has.
+const (
+	commonTitle = "Flags of every command:"
+	flagsTitle  = "Flags:"
+	exitTitle   = "Exit codes:"
+)
+
+// HelpText returns the long text of a command with its usage and its flags, in 80 columns.
+func HelpText(cmd *cobra.Command) string { return show.Reflow(rawHelp(cmd), helpWidth) }
+
+// rawHelp returns the long text of a command with its usage and its flags, before it is laid out. A line that names
+// flags or sub-commands is replaced by their help, and "--*" stands for all flags. Without such a line, the help of all
+// of them goes before the session. If a command has no exit codes in its text, those that exitCodesHelp returns are
+// added. The line [AllClients] is replaced.
+func rawHelp(cmd *cobra.Command) string {
+	const session = "\n\n" + show.SessionTitle
 	text, flags, generated := cmd.Long, ownFlags(cmd), ""
 	if !strings.Contains(text, "\n\nUsage:\n") {
 		generated = "\n\nUsage:\n" + usageHelp(cmd, len(flags) > 0)
@@ -90,15 +117,18 @@ func HelpText(cmd *cobra.Command) string {
 	if !strings.Contains(text, "\n\nExit codes:\n") {
 		text += exitCodesHelp(cmd)
 	}
-	lines := strings.Split(strings.Replace(text, session, generated+session, 1), "\n")
-	for i, line := range lines {
-		if line == AllClients {
-			lines[i] = show.Wrap(strings.Join(ClientNames(), ", "), 2)
-			continue
-		}
-		names := strings.Fields(line)
-		isWord := func(name string) bool { return !strings.HasPrefix(name, "--") }
-		if strings.HasPrefix(line, "  --") && !slices.ContainsFunc(names, isWord) {
+	isFlag := func(name string) bool { return strings.HasPrefix(name, "--") }
+	isCommand := func(name string) bool { return cmd.HasParent() && subCommand(cmd, name) != nil }
+	var out []string
+	for lines := strings.Split(strings.Replace(text, session, generated+session, 1), "\n"); len(lines) > 0; {
+		names, n := namesIn(lines, isFlag)
+		commands, m := namesIn(lines, isCommand)
+		switch {
+		case lines[0] == AllClients:
+			out = append(out, "  "+strings.Join(ClientNames(), ", "))
+		case m > 0:
+			out = append(out, commandsHelp(cmd, commands, ""))
+		case n > 0:
 			named := flags
 			if names[0] != "--*" {
 				named = nil
@@ -106,10 +136,33 @@ func HelpText(cmd *cobra.Command) string {
 					named = append(named, cmd.Flags().Lookup(strings.TrimPrefix(name, "--")))
 				}
 			}
-			lines[i] = flagsHelp(named)
+			out = append(out, flagsHelp(named))
+		default:
+			out = append(out, lines[0])
 		}
+		lines = lines[max(n, m, 1):]
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(out, "\n")
+}
+
+// namesIn returns the names in the first lines that are indented and have nothing else, and the number of these lines.
+func namesIn(lines []string, is func(name string) bool) (names []string, n int) {
+	for _, line := range lines {
+		words := strings.Fields(line)
+		if !strings.HasPrefix(line, "  ") || slices.ContainsFunc(words, func(w string) bool { return !is(w) }) {
+			break
+		}
+		names, n = append(names, words...), n+1
+	}
+	return names, n
+}
+
+func subCommand(group *cobra.Command, name string) *cobra.Command {
+	i := slices.IndexFunc(group.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
+	if i < 0 {
+		return nil
+	}
+	return group.Commands()[i]
 }
 
 // exitCodesHelp returns the exit codes of a command with --mcp or --ledger.
@@ -132,26 +185,33 @@ func exitCodesHelp(cmd *cobra.Command) string {
 
 // usageHelp returns the usage line of a command, or the list of sub-commands of a group.
 func usageHelp(cmd *cobra.Command, flags bool) string {
-	if !cmd.HasSubCommands() {
-		usage := "  " + strings.TrimSuffix(cmd.CommandPath(), cmd.Name()) + cmd.Use
-		if flags {
-			usage += " [FLAG]..."
-		}
-		return usage
+	if cmd.HasSubCommands() {
+		return commandsHelp(cmd, strings.Fields(cmd.Annotations[groupOrder]), cmd.CommandPath()+" ")
 	}
-	const column = 37 // of the short descriptions
-	var lines []string
-	for _, name := range strings.Fields(cmd.Annotations[groupOrder]) {
-		c := cmd.Commands()[slices.IndexFunc(cmd.Commands(), func(c *cobra.Command) bool { return c.Name() == name })]
-		head := "  " + cmd.CommandPath() + " " + c.Use
-		if len(head) > column-2 {
-			lines = append(lines, head)
-			head = ""
-		}
-		lines = append(lines, show.WrapColumn(show.Pad(head, column)+c.Short, column, helpWidth)...)
+	usage := "  " + strings.TrimSuffix(cmd.CommandPath(), cmd.Name()) + cmd.Use
+	if flags {
+		usage += " [FLAG]..."
 	}
-	last := show.Pad("  "+cmd.CommandPath()+" COMMAND -h", column) + "the help of a command"
-	return strings.Join(append(lines, last), "\n")
+	return usage
+}
+
+// commandsHelp returns a line for each of the named commands of a group. path is written before each name, and a last
+// line about -h is added if there is a path.
+func commandsHelp(group *cobra.Command, names []string, path string) string {
+	const longest = 22 // without path; the help of the command has all of it
+	var rows [][2]string
+	for _, name := range names {
+		c := subCommand(group, name)
+		use := c.Use
+		if strings.Contains(use, "|") || len(use) > longest {
+			use = name + " ..."
+		}
+		rows = append(rows, [2]string{path + use, strings.ToLower(c.Short[:1]) + c.Short[1:]})
+	}
+	if path != "" {
+		rows = append(rows, [2]string{path + "COMMAND -h", "the help of a command"})
+	}
+	return twoColumns(rows, len(path)+longest+4)
 }
 
 // ownFlags returns the flags of a command without the flags of every command, in the order of their definition.
@@ -165,18 +225,39 @@ func ownFlags(cmd *cobra.Command) (own []*pflag.Flag) {
 	return own
 }
 
+// Widths of the first column in a list of flags. A longer flag has a line of its own.
 const (
-	flagColumn = 15 // of the texts of flags; a longer flag has a line of its own
-	helpWidth  = 85
+	minFirst = 12
+	maxFirst = 26
 )
 
-// flagsHelp returns the help of flags. The usage of a flag with a value begins with the value's name and two spaces.
-func flagsHelp(flags []*pflag.Flag) string {
+// twoColumns lays out rows of two columns. The first has at most most columns, and the second is wrapped later.
+func twoColumns(rows [][2]string, most int) string {
+	column := minFirst
+	for _, row := range rows {
+		if n := show.Columns(row[0]) + 4; n <= most {
+			column = max(column, n)
+		}
+	}
 	var lines []string
+	for _, row := range rows {
+		head := "  " + row[0]
+		if show.Columns(head)+2 > column {
+			lines, head = append(lines, head), ""
+		}
+		lines = append(lines, show.Pad(head, column)+row[1])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// flagsHelp returns the help of flags. The usage of a flag with a value begins with the value's name and two spaces.
+// Its line breaks have no meaning.
+func flagsHelp(flags []*pflag.Flag) string {
+	var rows [][2]string
 	for _, f := range flags {
-		head, text := "  --"+f.Name, f.Usage
+		head, text := "--"+f.Name, f.Usage
 		if f.Shorthand != "" {
-			head = "  -" + f.Shorthand + ", --" + f.Name
+			head = "-" + f.Shorthand + ", --" + f.Name
 		}
 		if value, rest, ok := strings.Cut(text, "  "); ok {
 			if f.NoOptDefVal == "" {
@@ -185,19 +266,19 @@ func flagsHelp(flags []*pflag.Flag) string {
 				head, text = head+"[="+value+"]", rest
 			}
 		}
-		if len(head) > flagColumn-2 {
-			lines = append(lines, head)
-			head = ""
-		}
-		lines = append(lines, show.WrapColumn(show.Pad(head, flagColumn)+text, flagColumn, helpWidth)...)
+		rows = append(rows, [2]string{head, strings.Join(strings.Fields(text), " ")})
 	}
-	return strings.Join(lines, "\n")
+	return twoColumns(rows, maxFirst)
 }
 
 // NoSuchCommand returns an error for arguments of a command that only has sub-commands.
 func NoSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
+	}
+	if !cmd.HasParent() && slices.Contains([]string{"upgrade", "update", "self-update"}, args[0]) {
+		return Usagef(`no command %q: indus is upgraded in the way it was installed; "indus version --check" prints the `+
+			`newest version, and "indus mcp outdated" is about servers`, args[0])
 	}
 	near := DidYouMean(args[0], commandNames(cmd))
 	if meant := commandFor(cmd.Root(), args[0]); meant != "" {

@@ -40,8 +40,7 @@ type LedgerFlags struct {
 // Add adds the flag.
 func (f *LedgerFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "ledger", "",
-		`FILE  the ledger (default: indus/ledger.jsonl in $XDG_STATE_HOME, by default
-		~/.local/state)`)
+		`FILE  the file of the ledger (default: indus/ledger.jsonl in $XDG_STATE_HOME or ~/.local/state)`)
 	f.Flag = cmd.Flags().Lookup("ledger")
 }
 

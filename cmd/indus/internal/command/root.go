@@ -131,48 +131,48 @@ func NewRoot(s show.Streams, tree Tree) *cobra.Command {
 	return root
 }
 
-const rootHelp = `indus uses the tools of MCP servers in a terminal or a program, and serves
-them to any MCP client: many servers behind one endpoint.
+const rootHelp = `indus uses the tools of MCP servers and serves them to any MCP client. To begin,
+type: indus mcp import (from your clients) or indus mcp add, then indus serve.
 
 Usage:
-  indus                              start a conversation with an agent that has the tools
-  indus -p TEXT                      print one answer of the agent on stdout
-  indus mcp add NAME ...             configure a server
-  indus mcp find WORD...             search a registry for servers
-  indus mcp import [CLIENT]          copy the servers of another MCP client
-  indus mcp approve [SERVER]...      approve servers of a project's file
-  indus mcp ls                       list the configured servers and their state
-  indus mcp doctor [SERVER]...       find out why a server fails
-  indus mcp tools [SERVER]           list the tools
-  indus mcp call TOOL [ARGUMENT]...  call a tool; with -h, show its arguments
-  indus mcp lint [SERVER]...         check tool schemas against every model provider
-  indus mcp -h                       list all commands about servers
-  indus serve                        serve all servers at one endpoint
-  indus connect [CLIENT]             connect another MCP client to serve
-  indus page                         open the page of serve in a browser
-  indus key add                      create an API key for a client of serve
-  indus policy -h                    check and explain the rules for callers
-  indus approvals                    list the calls to serve that wait for a person
-  indus audit                        print the recorded requests to serve
-  indus op ls URL                    list the tools of one server as operations
-  indus completion SHELL             complete commands, servers and tools with Tab
-  indus version                      print the version, and with --check the newest
-  indus COMMAND -h                   the help of a command
-
-Flags of every command:` + logFlagsHelp + `
+  indus                        talk to an agent that has the tools
+  indus -p TEXT                print one answer of the agent on stdout
+  indus mcp add NAME ...       configure a server
+  indus mcp find WORD...       search a registry for servers
+  indus mcp import [CLIENT]    copy the servers of another MCP client
+  indus mcp approve [SERVER]   approve servers of a project's file
+  indus mcp ls                 show the configured servers and their state
+  indus mcp doctor [SERVER]    find out why a server fails
+  indus mcp tools [SERVER]     list the tools
+  indus mcp call TOOL ...      call a tool; with -h, show its arguments
+  indus mcp lint [SERVER]      check tool schemas against every model provider
+  indus mcp -h                 list all commands about servers
+  indus serve                  serve all servers at one endpoint
+  indus connect [CLIENT]       connect another MCP client to serve
+  indus page                   open the page of serve in a browser
+  indus key add                create an API key for a client of serve
+  indus policy -h              check and explain the rules for callers
+  indus approvals              list the calls to serve that wait for a person
+  indus audit                  print the recorded requests to serve
+  indus op ls URL              list the tools of one server as operations
+  indus completion SHELL       complete commands, servers and tools with Tab
+  indus version                print the version, and with --check the newest
+  indus COMMAND -h             the help of a command
 
 A session:
   $ indus mcp add everything -- npx -y @modelcontextprotocol/server-everything
   indus: added everything at /home/me/.config/indusvx/mcp.json:3
-  indus: try it: indus mcp tools everything, or where it fails indus mcp doctor everything
   $ indus mcp ls
   SERVER      PHASE  ERA     MCP         TOOLS  TIME   SCOPE  TARGET
-  everything  ready  legacy  2025-11-25  13     361ms  user   npx -y @modelconte…
+  everything  ready  legacy  2025-11-25  13     361ms  user   npx -y @model…
   $ indus mcp call everything__echo message=hi
   Echo: hi
-  $ git log --oneline | indus -p "What changed this week?" --model ollama/qwen3
+  $ git log --oneline | indus -p "What changed?" --model ollama/qwen3
   $ indus serve
   indus: serving at http://127.0.0.1:7332/mcp
+  $ indus connect cursor
+
+Flags of every command:` + logFlagsHelp + `
 
 ` + configurationHelp + `
 
@@ -180,12 +180,35 @@ A session:
 
 const mcpHelp = `Configure MCP servers, examine them and call their tools.
 
+Usage:
+  indus mcp ls             show every server and its state
+  indus mcp add NAME ...   configure a server
+  indus mcp tools          list the tools of all servers
+  indus mcp call TOOL ...  call a tool
+  indus mcp doctor         find out why a server does not work
+  indus mcp COMMAND -h     the help of a command
+
+Configuration of servers:
+  add import find outdated
+  get enable disable remove approve
+  login logout
+
+Their tools, prompts and resources:
+  tools call lint
+  prompts prompt
+  resources read complete
+
+Their state and their changes:
+  ls doctor watch
+  log accept verify
+
 A session:
   $ cat .indusvx/mcp.json
   {
     "servers": {
-      "fs": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "."]},
-      "docs": {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}},
+      "fs": {"command": "npx", "args": ["-y", "server-filesystem", "."]},
+      "docs": {"url": "https://example.com/mcp",
+               "headers": {"Authorization": "Bearer ${TOKEN}"}},
     },
   }
   $ indus mcp tools fs --trust

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -87,7 +88,9 @@ func (f *connectFlags) perform(
 ) error {
 	unlock := func() {}
 	lock := func() (err error) {
+		stop := s.Waiting("waiting for another indus that changes the configuration")
 		unlock, err = mcpconfig.Lock(ctx, &mcpconfig.Options{Dry: true})
+		stop()
 		return err
 	}
 	if f.yes {
@@ -406,7 +409,7 @@ func confirm(ctx context.Context, s show.Streams) error {
 		return command.Usagef("nothing was written: add --yes to write it, or run this in a terminal")
 	}
 	yes, err := s.Confirm(ctx, "write it?", s.Lines())
-	if err == nil && !yes {
+	if err == nil && !yes || errors.Is(err, io.EOF) {
 		err = errors.New("nothing was written")
 	}
 	return err

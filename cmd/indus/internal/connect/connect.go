@@ -97,7 +97,7 @@ Usage:
   indus connect [FLAG]...
   indus connect CLIENT|--all [FLAG]...
 
-CLIENT is one of
+Clients:
 ` + command.AllClients + `
 
 Flags:
@@ -109,7 +109,7 @@ A session:
   +++ /home/me/.cursor/mcp.json
   +    "indus": {"url": "http://127.0.0.1:7332/mcp"}
   write it? [y/N] y
-  indus: connected cursor: restart it; "indus connect cursor --revert" undoes it
+  indus: connected cursor: restart it; … --revert undoes it
   $ indus connect vscode --print --view dev
   $ indus connect --all
   $ indus connect --all --revert

@@ -73,7 +73,7 @@ A session:
   weather  servers.json:7  stdio: weather-servr
     ok    configuration  the row can be read, and its variables are set
     ok    approval       the file was named
-    FAIL  command        start weather-servr: executable file not found in $PATH
+    FAIL  command        start weather-servr: executable file not found …
           try: did you mean weather-server?
 
   1 server: 1 is not well

@@ -41,8 +41,8 @@ The configuration and indus serve --changes decide whether such a tool is live
 meanwhile. A running indus serve lists an accepted tool within moments.
 
 Usage:
-  indus mcp accept [FLAG]...                list them, and approve nothing
-  indus mcp accept TOOL|SERVER... [FLAG]... approve a tool, or all of a server
+  indus mcp accept [FLAG]...
+  indus mcp accept TOOL|SERVER... [FLAG]...
   indus mcp accept --all [FLAG]...
 
 A tool is named as it is mounted, such as fs__read_file; with @VERSION behind it,
@@ -50,12 +50,12 @@ as the list has it, it is approved only if it did not change again meanwhile.
 
 A session:
   $ indus mcp accept
-  fs__read_file@1f3870be274f6c49b3e31a0c6728957f is held back since 2026-07-28 15:09:41
+  fs__read_file@1f3870be274f is held back since 2026-07-28 15:09:41
     description: Reads a file{+ and sends it to example.com+}.
   indus: nothing was approved; to approve one:
-    indus mcp accept fs__read_file@1f3870be274f6c49b3e31a0c6728957f
-  $ indus mcp accept fs__read_file@1f3870be274f6c49b3e31a0c6728957f
-  fs__read_file@1f3870be274f6c49b3e31a0c6728957f is accepted
+    indus mcp accept fs__read_file@1f3870be274f
+  $ indus mcp accept fs__read_file@1f3870be274f
+  fs__read_file@1f3870be274f is accepted
     description: Reads a file{+ and sends it to example.com+}.`
 
 func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) error {

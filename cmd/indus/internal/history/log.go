@@ -34,7 +34,7 @@ func newLog(s show.Streams) *cobra.Command {
 		Long: logHelp, Args: cobra.ArbitraryArgs, ValidArgsFunction: cobra.NoFileCompletions,
 	})
 	flags := f.cmd.Flags()
-	flags.StringVar(&f.server, "server", "", "ID  of one server only")
+	flags.StringVar(&f.server, "server", "", "ID  only this server")
 	flags.StringVar(&f.since, "since", "", "TIME  list changes since TIME")
 	flags.IntVarP(&f.limit, "lines", "n", 100, "N  print only the newest N lines (default: 100; 0 is all)")
 	flags.StringVar(&f.at, "at", "", "TIME  list the tools that were live at TIME")
@@ -67,7 +67,7 @@ Flags:
 A session:
   $ indus mcp log -n 4
   2026-07-28 15:04:05  K3F9  began     indus serve --stdio, process 4711
-  2026-07-28 15:04:06  K3F9  enrolled  fs  read_file, write_file and 12 more tools
+  2026-07-28 15:04:06  K3F9  enrolled  fs  read_file and 13 more tools
   2026-07-28 15:09:41  K3F9  changed   fs  read_file: description
   2026-07-28 15:10:02  K3F9  lost      fs  transport
   $ indus mcp log --diff 1h

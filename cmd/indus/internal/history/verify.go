@@ -37,7 +37,7 @@ store the head that verify prints somewhere else, and pass it with --head later.
 
 A session:
   $ indus mcp verify
-  /home/me/.local/state/indus/ledger.jsonl: 812 entries of 31 runs, as they were written
+  ledger.jsonl: 812 entries of 31 runs, as they were written
   head 812:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 
 Exit codes:

@@ -47,8 +47,8 @@ SHA-256 of its secret is kept. Secret scanners can find it by indus_[a-z2-7]{10}
 
 A session:
   $ indus key add --principal ci --expires 90d > ci.key
-  indus: made the key k7q2m4xw9t of ci, until 2026-10-26 15:04:05, on this machine
-  indus: it is shown this once; a client sends it as "Authorization: Bearer KEY"
+  indus: made the key k7q2m4xw9t of ci, until 2026-10-26 15:04:05, …
+  indus: it is shown this once; a client sends it as …
 
 ` + keyExitHelp
 

@@ -32,8 +32,8 @@ all its replicas have these keys.
 
 A session:
   $ indus key add --principal alice --view github --expires 90d
-  indus: made the key k7q2m4xw9t of alice, for github, until 2026-10-26 15:04:05, on this machine
-  indus: it is shown this once; a client sends it as "Authorization: Bearer KEY"
+  indus: made the key k7q2m4xw9t of alice, for github, until 2026-10-26 …
+  indus: it is shown this once; a client sends it as …
   indus_k7q2m4xw9t.SECRET
   $ indus serve --auth keys
   indus: serving at http://127.0.0.1:7332/mcp
@@ -86,7 +86,7 @@ kept, and so not shown.
 A session:
   $ indus key ls
   ID          PRINCIPAL  GROUPS  VIEWS   CREATED              EXPIRES
-  k7q2m4xw9t  alice      dev     github  2026-07-28 15:04:05  2026-10-26 15:04:05
+  k7q2m4xw9t  ann        dev     github  2026-07-28 15:04:05  2026-10-26 15:…
 
 ` + keyExitHelp
 
@@ -200,14 +200,13 @@ func reportSignedIn(
 }
 
 const rmHelp = `Remove API keys: a client that sends one is refused from the next request on, and its open
-streams end within seconds. A running "indus serve" applies this at once.
+streams end within seconds. A running "indus serve" applies this at once. The sign-ins of the
+owner stay, and a later key of the same name has them.
 
 A session:
   $ indus key rm k7q2m4xw9t
   indus: removed the key k7q2m4xw9t
-  indus: user:alice has no key left and is still signed in: indus mcp logout --all --as user:alice
-
-A later key of the same name has these sign-ins.
+  indus: user:ann has no key left and is still signed in: …
 
 ` + keyExitHelp
 

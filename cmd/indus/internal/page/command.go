@@ -54,7 +54,7 @@ the section; a wrong field of a search is an error that lists the fields.
 Sections:
   servers calls approvals changes sign-ins usage try connect policy audit
 
-Actions and their fields, of which those in brackets may be left out:
+Actions and their fields ([…] may be left out):
   servers/restart, servers/enable, servers/disable  server=NAME
   calls/cancel                                      id=ID
   approvals/allow, approvals/deny                   id=ID [reason=TEXT]

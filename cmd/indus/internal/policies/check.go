@@ -35,11 +35,11 @@ the configuration are checked.
 It also finds rules that are probably not meant as they are written. A finding is no
 error, unless --strict is set:
 
-  a permit whose whole scope an unconditional forbid has
-  a condition that is constant, or whose parts contradict each other
-  a rule that another one repeats
-  a permit of Action::"list" on tools, prompts and resources
-  a forbid that uses an argument without testing that it is present
+  - a permit whose whole scope is forbidden without a condition
+  - a condition that is constant, or whose parts contradict each other
+  - a rule that repeats another rule
+  - a permit of Action::"list" on tools, prompts and resources
+  - a forbid that uses an argument without testing that it is present
 
 It does not find every rule that can never apply.
 

@@ -39,8 +39,8 @@ func newTest(s show.Streams) *cobra.Command {
 const testHelp = `Check a file of expectations about what the policies decide. Use this in CI. The
 file ("-" is stdin) has one JSON object a line; lines that begin with // are comments:
 
-  {"as": "alice", "groups": ["dev"], "item": "github/merge", "want": "approve:other"}
-  {"as": "bob", "item": "fs/write", "args": {"path": "/etc/x"}, "want": "deny"}
+  {"as": "ann", "item": "git/merge", "want": "approve:other"}
+  {"as": "bob", "item": "fs/ls", "args": {"path": "/"}, "want": "deny"}
 
 want is allow, deny or approve, or approve:caller, approve:other or approve:either.
 Optional are action (call), args (without them: could some arguments be permitted?),

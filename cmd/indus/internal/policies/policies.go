@@ -19,7 +19,7 @@ func New(s show.Streams) *cobra.Command {
 	}, newCheck(s), newExplain(s), newTest(s))
 }
 
-const policyHelp = `What the callers of "indus serve" may do. The policies are Cedar policies, in a
+const policyHelp = `Check and explain the rules for what callers of "indus serve" may do. They are Cedar policies, in a
 file or in the *.cedar files of a directory, which the configuration names:
 
   "policy": "policy.cedar"
@@ -31,7 +31,8 @@ A session:
   $ cat policy.cedar
   permit(principal in Group::"dev", action, resource in Server::"github");
   @approve("other")
-  permit(principal, action == Action::"call", resource == Tool::"github/merge");
+    permit(principal, action == Action::"call",
+         resource == Tool::"github/merge");
   $ indus policy check policy.cedar
   indus: 2 rules are valid
   $ indus policy explain --policy policy.cedar --as alice github/merge

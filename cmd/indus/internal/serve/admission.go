@@ -39,10 +39,9 @@ type admission struct {
 func (a *admission) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&a.tokenFile, "token-file", "", `FILE  bearer tokens that are valid for every view, one
 		per line ("openssl rand -hex 32" creates one); $INDUS_TOKEN is another. The file is read again when it changes`)
-	cmd.Flags().Var(command.Listed(&a.auth), "auth", `HOW  how clients authenticate; several with commas: keys
+	cmd.Flags().Var(command.Listed(&a.auth), "auth", `HOW  how clients authenticate, or several ways with commas: keys
 		("indus key add" creates one), jwt (a token of an --issuer), introspect (a token that an authorization server
-		of the configuration checks), none (default: "auth" of the configuration; without it every client is the
-		local user)`)
+		checks), none (default: "auth" of the configuration; without it every client is the local user)`)
 	cmd.Flags().StringVar(&a.url, "public-url", "", `URL  the scheme and host at which clients reach indus, such
 		as https://mcp.example.com (default: the Host header, which must name this machine or an --allow-host)`)
 	cmd.Flags().Var(command.Repeated(&a.issuers), "issuer", `URL  an authorization server that issues valid tokens,

@@ -74,23 +74,22 @@ func New(s show.Streams) *cobra.Command {
 		new or changed since its server was approved: accept (a warning), hold (hold it back until "indus mcp
 		accept"), deny (hold it back); the stricter of this and the configuration's "changes" is used (default:
 		accept)`)
-	cmd.Flags().StringVar(&f.addr, "addr", defaultAddr, `HOST:PORT  the address to listen on; port 0 is any free port.
-		Addresses other than loopback need --auth or a token (default: 127.0.0.1:7332)`)
-	cmd.Flags().BoolVar(&f.stdio, "stdio", false, "serve on stdin and stdout instead")
+	cmd.Flags().StringVar(&f.addr, "addr", defaultAddr, `HOST:PORT  listen on this address; port 0 is any free port.
+		Other addresses than loopback need --auth or a token (default: 127.0.0.1:7332)`)
+	cmd.Flags().BoolVar(&f.stdio, "stdio", false, "serve one client on stdin and stdout instead")
 	cmd.Flags().BoolVar(&f.builtins, "builtins", false, "serve the built-in tools besides the tools of servers")
-	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, `WHAT  all (every tool), or gateway (four tools instead of
-		all: search, schema, call and batch find and run the others) (default: all)`)
+	cmd.Flags().StringVar(&f.expose, "expose", exposeAll, `WHAT  all: every tool (default); or gateway: four tools
+		(search, schema, call and batch) that find and run the others`)
 	cmd.Flags().StringVar(&f.transparent, "transparent", "", `SERVER  serve one server unchanged: its own names,
 		capabilities and instructions, with nothing added`)
 	cmd.Flags().StringVar(&f.tap, "tap", "", `FILE  write all messages of clients and servers to a file that only you
 		can read, with secrets masked, as JSON lines; at 64 MiB it is renamed to FILE.1`)
 	cmd.Flags().StringVar(&f.metrics, "metrics", "", `HOST:PORT  the address at which Prometheus reads metrics, at
 		/metrics; a host or a port is enough (default: none; without a port 9464, without a host 127.0.0.1)`)
-	cmd.Flags().StringVar(&f.policy, "policy", "", `FILE  a file or a directory of Cedar rules for the rights
-		of callers; changes are followed (default: "policy" of the configuration; without any, everything is
-		permitted)`)
-	cmd.Flags().StringVar(&f.audit, "audit", "", `FILE  record each request as a JSON line, in a chain that shows changes
-		(default: "audit" of the configuration; without any, nothing is recorded)`)
+	cmd.Flags().StringVar(&f.policy, "policy", "", `PATH  a file or a directory of Cedar rules for what callers may do
+		(default: "policy" of the configuration; without any, everything is permitted)`)
+	cmd.Flags().StringVar(&f.audit, "audit", "", `FILE  record each request as a JSON line (default: "audit" of the
+		configuration; without any, nothing is recorded)`)
 	cmd.Flags().DurationVar(&f.approvalExpire, "approval-expire", 0, `TIME  how long a call waits for the approval of
 		a person, and how long the approval is then valid (default: "approvals" of the configuration, or 10m)`)
 	cmd.Flags().BoolVar(&f.noPage, "no-page", false, "do not serve the page at /")
@@ -184,11 +183,17 @@ it is ready, and is restarted if it ends. Without any configuration, or with --b
 it has tools of its own, which read files below the working directory: read, ls, grep and
 find (in the home directory and above only with --builtins).
 
+Usage:
+  indus serve [FLAG]...
+
+Flags:
+  --addr --stdio --mcp --auth --policy --audit --expose --lazy
+
 Each path is a view, with clients and lists of its own:
   /mcp          everything, under names with the server in front (server__name)
   /mcp/SERVER   one server, under its own names
   /mcp/@NAME    the view NAME of "views" in the configuration
-Clients that know only HTTP+SSE find the same below /sse.
+  /sse          the same for clients that know only HTTP+SSE; also below it
 
 It reads its files again when they change, and on SIGHUP. Calls to unchanged servers
 continue, an invalid file changes nothing, and a server starts when it is approved with
@@ -196,41 +201,36 @@ continue, an invalid file changes nothing, and a server starts when it is approv
 user share: see "indus mcp log" and "indus mcp watch". It ends, with all its servers, on
 Ctrl-C and SIGTERM, and with --stdio when stdin ends.
 
-Usage:
-  indus serve [FLAG]...
+Authentication of clients:
+  --token-file --insecure --allow-host --allow-origin --public-url --issuer --audience --scope
 
-Flags:
-  --addr --stdio --mcp --trust
+Approval of calls and of changed tools:
+  --approval-expire --changes --trust
 
-Authentication:
-  --auth --issuer --audience --scope --public-url --token-file --insecure --allow-origin --allow-host
+The tools that clients see:
+  --builtins --transparent --page --exact --no-validate --list-wait
 
-Rights and records of callers:
-  --policy --approval-expire --audit
+Server lifecycle and limits:
+  --idle --drain --memory --rate
+  The entry of a server in the configuration has precedence over --idle.
 
-What clients see:
-  --expose --transparent --builtins --page --exact --no-validate --list-wait
-
-Server lifecycle and limits, where a server's own row has precedence:
-  --lazy --idle --drain --memory --rate --changes --ledger --no-ledger --key-file --tap
+Files and records:
+  --ledger --no-ledger --key-file --tap
 
 Several processes behind a load balancer:
-  --replica --peer --peer-key-file --peer-tls --ready-delay --cluster
+  --cluster --replica --peer --peer-key-file --peer-tls --ready-delay
 
-Telemetry, where the variables OTEL_* of OpenTelemetry select traces:
-  --metrics
-
-The page at /, which "indus page" opens for the operator, and at which administrators sign in:
-  --no-page
+The page for operators, and telemetry:
+  --no-page --metrics
+  Traces are configured by the variables OTEL_* of OpenTelemetry.
 
 A session:
   $ indus serve --mcp servers.json
   indus: serving at http://127.0.0.1:7332/mcp
   indus: to connect a client: indus connect CLIENT
   indus: everything: ready, 13 tools (MCP 2025-11-25, 361ms)
-
-  A client that starts its servers itself:
-  $ indus connect claude-desktop --stdio --mcp servers.json
+  $ indus connect cursor                    # in another terminal
+  $ indus connect claude-desktop --stdio    # it starts indus itself
 
 Exit codes:
   0    stopped by a signal, or by the end of stdin

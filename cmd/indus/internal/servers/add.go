@@ -109,14 +109,15 @@ An entry that this command writes into a project's file is approved. Later chang
 it need approval: see indus mcp approve.
 
 A session:
-  $ indus mcp add fs -- npx -y @modelcontextprotocol/server-filesystem '${workspaceFolder}'
-  indus: added fs at /home/me/.config/indusvx/mcp.json:3
-  indus: try it: indus mcp tools fs, or where it fails indus mcp doctor fs
+  $ indus mcp add everything -- npx -y @modelcontextprotocol/server-everything
+  indus: added everything at /home/me/.config/indusvx/mcp.json:3
+  indus: try it: indus mcp tools everything, or where it fails …
   $ indus mcp add github https://api.githubcopilot.com/mcp/ \
-      --header 'Authorization: Bearer ${GITHUB_TOKEN}' --deny 'delete_*' --project
+      --header 'Authorization: Bearer ${GITHUB_TOKEN}' \
+      --deny 'delete_*' --project
   $ indus mcp add linear https://mcp.linear.app/mcp --set per=principal
   $ indus mcp add --from io.github.domdomegg/airtable-mcp-server
-  io.github.domdomegg/airtable-mcp-server@1.7.3 of https://registry.modelcontextprotocol.io
+  io.github.domdomegg/airtable-mcp-server@1.7.3 of https://registry.…
   {
     "command": "npx",
     "args": ["-y", "airtable-mcp-server@1.7.3"],
@@ -139,7 +140,7 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 	}
 	path := ""
 	verb, unset := "added", []mcpconfig.Note(nil)
-	e, err := editFile(ctx, true, func() (string, error) { path, err = f.path(); return path, err },
+	e, err := editFile(ctx, s, true, func() (string, error) { path, err = f.path(); return path, err },
 		func(e *mcpconfig.Edit) error {
 			if line := e.Line(d.ID); line > 0 {
 				verb = "replaced"

@@ -57,8 +57,8 @@ publisher's entry, or of a server that you have.
 
 A session:
   $ indus mcp find airtable
-  NAME                                     VERSION  KINDS           DESCRIPTION
-  io.github.domdomegg/airtable-mcp-server  1.7.3    npm, oci, mcpb  Read and write access to …
+  NAME                                     VERSION  DESCRIPTION
+  io.github.domdomegg/airtable-mcp-server  1.7.3    Read and write acc…
   $ indus mcp add --from io.github.domdomegg/airtable-mcp-server
 
 Exit codes:
@@ -98,7 +98,9 @@ func (f *findFlags) run(ctx context.Context, words []string, s show.Streams) err
 	entries, last := []foundEntry{}, ""
 	origins := originsOf(c)
 	for _, r := range clients {
+		stop := s.Waiting("searching " + r.String())
 		found, err := r.Search(ctx, registry.Query{Words: words, Cursor: f.cursor, Limit: f.limit})
+		stop()
 		if err != nil {
 			return registryFault(err)
 		}
@@ -261,13 +263,17 @@ func isNear(a, b string) bool {
 
 // findEntry returns an entry, NAME or NAME@VERSION, of the first registry that has it. A registry that cannot be asked
 // ends the search: otherwise a public registry could answer for a private one that is down.
-func findEntry(ctx context.Context, clients []*registry.Client, name, version string) (*registry.Entry, string, error) {
+func findEntry(
+	ctx context.Context, clients []*registry.Client, name, version string, s show.Streams,
+) (*registry.Entry, string, error) {
 	if !registry.IsName(name) {
 		return nil, "", command.Usagef("%q is no entry of a registry, such as io.github.user/server@1.0.0", name)
 	}
 	var missing error
 	for _, c := range clients {
+		stop := s.Waiting("asking " + c.String() + " for " + name)
 		e, err := c.Entry(ctx, name, version)
+		stop()
 		if err == nil {
 			return e, c.String(), nil
 		}

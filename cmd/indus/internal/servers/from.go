@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,7 +44,7 @@ func (f *addFlags) fromRegistry(
 		return d, err
 	}
 	name, version, _ := strings.Cut(f.from, "@")
-	e, source, err := findEntry(ctx, clients, name, cmp.Or(version, "latest"))
+	e, source, err := findEntry(ctx, clients, name, cmp.Or(version, "latest"), s)
 	if err != nil {
 		return d, err
 	}
@@ -256,7 +257,7 @@ func (p *plan) askValues(ctx context.Context, missing *registry.MissingError, va
 			question += " [" + show.Summary(show.Clean(strings.Join(n.Choices, ", "))) + "]"
 		}
 		answer, err := p.streams.Ask(ctx, question+": ", p.answers)
-		if err != nil {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
 		if answer == "" {
@@ -299,7 +300,7 @@ func (p *plan) confirm(ctx context.Context, row json.RawMessage, c *mcpconfig.Co
 		if !s.IsAttended() {
 			return command.Usagef("nothing was written: add --write, or run this in a terminal")
 		}
-		if yes, err := s.Confirm(ctx, "write "+show.ShellWord(p.id)+"?", p.answers); err != nil {
+		if yes, err := s.Confirm(ctx, "write "+show.ShellWord(p.id)+"?", p.answers); err != nil && !errors.Is(err, io.EOF) {
 			return err
 		} else if !yes {
 			return errors.New("nothing was written")

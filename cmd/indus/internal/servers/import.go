@@ -71,7 +71,7 @@ that has a file, in the order below. A file that cannot be read is skipped.
 
 If another server has the name already, it stays, and the differences are shown.
 
-CLIENT is one of
+Clients:
 ` + command.AllClients + `
 
 A session:
@@ -81,11 +81,10 @@ A session:
   $ indus mcp import cursor --write
   {
     "servers": {
-      "github": {"command": "npx", "args": ["-y", "…"], "env": {"TOKEN": "<secret>"}},
+      "github": {"command": "npx", "args": […], "env": {"TOKEN": "<secret>"}},
     }
   }
-  indus: kept the server "docs" that is there already; --force replaces it, and
-    --prefix cursor- or --rename docs=NEW takes this one over as well
+  indus: kept the server "docs" that is there already; --force replaces it, …
   indus:   - url: "https://old.example.com/mcp"
   indus:   + url: "https://example.com/mcp"
   indus: wrote 1 server to /home/me/.config/indusvx/mcp.json
@@ -236,7 +235,7 @@ func (f *importFlags) run(ctx context.Context, args []string, s show.Streams) er
 	if err := f.gather(ctx, x, source); err != nil {
 		return err
 	}
-	if err := f.edit(ctx, x); err != nil {
+	if err := f.edit(ctx, x, s); err != nil {
 		return err
 	}
 	if f.asJSON {
@@ -246,9 +245,9 @@ func (f *importFlags) run(ctx context.Context, args []string, s show.Streams) er
 }
 
 // edit determines the result for each server. With --write it also writes the file.
-func (f *importFlags) edit(ctx context.Context, x *importResult) error {
+func (f *importFlags) edit(ctx context.Context, x *importResult, s show.Streams) error {
 	x.Written = f.write
-	_, err := editFile(ctx, f.write, func() (string, error) { return x.To, nil }, func(e *mcpconfig.Edit) error {
+	_, err := editFile(ctx, s, f.write, func() (string, error) { return x.To, nil }, func(e *mcpconfig.Edit) error {
 		origins := map[string]string{} // the imported file of each name so far
 		for i := range x.Servers {
 			if err := f.resolveServer(e, &x.Servers[i], origins); err != nil {

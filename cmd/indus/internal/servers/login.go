@@ -72,8 +72,8 @@ the sign-in is that of all its replicas.
 
 A session:
   $ indus mcp login linear
-  indus: linear: sign in at mcp.linear.app, in the browser that has been opened; …
-  indus: linear: signed in at https://mcp.linear.app, for read write, renewed by itself`
+  indus: linear: sign in at mcp.linear.app, in the browser that was opened; …
+  indus: linear: signed in at https://mcp.linear.app, for read write, …`
 
 // selectServers returns the servers that the arguments name, or with --all every server that supports a sign-in.
 func (f *loginFlags) selectServers(ctx context.Context, args []string, s show.Streams) ([]config.Server, error) {

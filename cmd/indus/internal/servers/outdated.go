@@ -17,7 +17,7 @@ import (
 func newOutdated(s show.Streams) *cobra.Command {
 	var f findFlags
 	cmd := command.New(s, f.outdated, cobra.Command{
-		Use: "outdated", SuggestFor: []string{"updates", "upgrade"}, ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "outdated", SuggestFor: []string{"updates", "upgrade", "update"}, ValidArgsFunction: cobra.NoFileCompletions,
 		Short: "Compare pinned versions with a registry", Long: outdatedHelp,
 	})
 	f.addSource(cmd)
@@ -34,8 +34,9 @@ add --from writes it, and you can add it by hand.
 A session:
   $ indus mcp outdated
   SERVER               PINNED  NEWEST  STATE     ENTRY
-  airtable-mcp-server  1.7.2   1.7.3   outdated  io.github.domdomegg/airtable-mcp-server
-  $ indus mcp add airtable-mcp-server --force --from io.github.domdomegg/airtable-mcp-server
+  airtable-mcp-server  1.7.2   1.7.3   outdated  io.github.domdomegg/airtab…
+  $ indus mcp add airtable-mcp-server --force \
+      --from io.github.domdomegg/airtable-mcp-server
 
 Exit codes:
   0    ok, also if servers are outdated
@@ -78,7 +79,7 @@ func (f *findFlags) outdated(ctx context.Context, _ []string, s show.Streams) er
 			continue
 		}
 		row := pinnedRow{Server: o.id, Pinned: o.version, Entry: o.name, State: "current", File: o.row.File, Line: o.row.Line}
-		e, _, err := findEntry(ctx, asked, o.name, "latest")
+		e, _, err := findEntry(ctx, asked, o.name, "latest", s)
 		switch {
 		case errors.Is(err, registry.ErrNoEntry):
 			row.State = "gone"

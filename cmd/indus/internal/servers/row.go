@@ -188,9 +188,9 @@ func (f *scopeFlags) printEdited(ctx context.Context, e editResult, s show.Strea
 
 // change edits the file of a configured server, and returns the row before the change.
 func (f *scopeFlags) change(
-	ctx context.Context, name string, change func(*mcpconfig.Edit) error,
+	ctx context.Context, name string, s show.Streams, change func(*mcpconfig.Edit) error,
 ) (row mcpconfig.Row, err error) {
-	_, err = editFile(ctx, true, func() (string, error) {
+	_, err = editFile(ctx, s, true, func() (string, error) {
 		c, err := f.read(ctx)
 		if err == nil {
 			row, err = f.find(c, name)
@@ -215,7 +215,8 @@ func newSwitch(on bool, s show.Streams) *cobra.Command {
 	verb, short, long := "enable", "Switch a server on", "Enable a server that is disabled in its file."
 	if !on {
 		verb, short = "disable", "Switch a server off"
-		long = "Switch a server off. Its row stays in the file, and hides others of that name in\nfiles that come behind."
+		long = "Switch a server off. Its entry stays in the file, so that a server of this name in a " +
+			"file of lower precedence stays hidden."
 	}
 	long += strings.ReplaceAll(`
 
@@ -240,7 +241,7 @@ const changeExitHelp = `
 
 func (f *scopeFlags) enable(ctx context.Context, name string, on bool, verb string, s show.Streams) error {
 	changed := false
-	row, err := f.change(ctx, name, func(e *mcpconfig.Edit) error {
+	row, err := f.change(ctx, name, s, func(e *mcpconfig.Edit) error {
 		before := string(e.Text())
 		err := e.Enable(name, on)
 		changed = string(e.Text()) != before
@@ -290,7 +291,7 @@ Exit codes:
   0    ok` + changeExitHelp
 
 func (f *scopeFlags) remove(ctx context.Context, name string, s show.Streams) error {
-	row, err := f.change(ctx, name, func(e *mcpconfig.Edit) error { return e.Remove(name) })
+	row, err := f.change(ctx, name, s, func(e *mcpconfig.Edit) error { return e.Remove(name) })
 	if err != nil {
 		return err
 	}

@@ -53,6 +53,10 @@ func converse(parent context.Context, f *flags, s show.Streams) error {
 	s.Err = t
 	c := &conversation{screen: t, printedStates: map[string]string{}}
 	if err := c.open(ctx, f, s); err != nil {
+		if _, isFirst := errors.AsType[missingKey](err); isFirst && f.model == "" {
+			s.Reportf("to begin, type: indus mcp import, or indus mcp add, and then indus serve")
+			s.Reportf("indus -h lists all commands. An agent to talk with needs a model:")
+		}
 		return err
 	}
 	defer c.closeSession()

@@ -151,10 +151,11 @@ func (f *flags) check(cmd *cobra.Command) error {
 }
 
 const flagsHelp = `Flags of indus -p, and of indus on a terminal:
-  --prompt --model --base-url --key-file --tools --no-tools
-  --yes --allow --allow-private --wait --tool-budget --context
-  --agents --steps --resume --no-ledger --json
+  --prompt --model --key-file --base-url
+  --yes --allow --tools --no-tools
+  --resume --json --mcp --trust
+  --wait --steps --context --tool-budget --agents --allow-private
+  --ledger --no-ledger
   Settings are in indusvx/settings.json of the user's configuration directory, never
   in a project: {"model", "baseURL", "keyFile" or "keyEnv", "context"}. A call that may
-  do harm needs the user's permission; with -p it is refused.
-  --mcp --trust --ledger`
+  do harm needs the user's permission; with -p it is refused.`

@@ -180,13 +180,19 @@ func (f *flags) key(t target, isFirst, settled bool, set userSettings) (string, 
 	return "", nil // a server of the user's own may need no key
 }
 
+// missingKey is the error for a missing key.
+type missingKey struct{ error }
+
+// Unwrap returns the usage error.
+func (m missingKey) Unwrap() error { return m.error }
+
 // noKey returns the error for a missing key.
 func noKey(p service, set userSettings) error {
-	return command.Usagef(
+	return missingKey{command.Usagef(
 		"there is no key for %s. Set $%s, or give a file with --key-file, or name both model and key in %s: {\"model\": "+
 			"\"%s\", \"keyFile\": \"FILE\"}. A model on this machine needs none: --model ollama/NAME",
 		cmp.Or(p.name, "a model"), p.keyEnv, cmp.Or(set.path, "settings.json of the configuration"),
-		cmp.Or(p.name, "anthropic")+"/NAME")
+		cmp.Or(p.name, "anthropic")+"/NAME")}
 }
 
 // checkAddress refuses addresses that are not URLs of web services. source names the flag or variable with the address.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -86,6 +87,45 @@ func (c *Canvas) DrawText(now []string, row, column int) {
 
 // Clear wipes the lines.
 func (c *Canvas) Clear() { c.Draw(func(int) []string { return nil }) }
+
+// waitDelay is the delay after which [Streams.Waiting] shows a line.
+const waitDelay = time.Second
+
+// Waiting shows on a terminal, after a second, what a command waits for and since when. If stderr is not a terminal, it
+// shows nothing. stop removes the line; it may be called twice. Nothing else may be written to stderr before.
+func (s Streams) Waiting(what string) (stop func()) {
+	canvas := s.Canvas()
+	if canvas == nil {
+		return func() {}
+	}
+	return canvas.Live(waitDelay, func(_ int, elapsed time.Duration) []string {
+		return []string{Clean(what) + "  " + Duration(elapsed.Truncate(time.Second))}
+	})
+}
+
+// Live draws lines again and again, from a delay on. It calls lines with the screen's height and the elapsed time. stop
+// removes the lines; it may be called twice.
+func (c *Canvas) Live(after time.Duration, lines func(height int, elapsed time.Duration) []string) (stop func()) {
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(DrawTick)
+		defer tick.Stop()
+		start := time.Now()
+		for {
+			select {
+			case <-tick.C:
+				if elapsed := time.Since(start); elapsed >= after {
+					c.Draw(func(height int) []string { return lines(height, elapsed) })
+				}
+			case <-quit:
+				c.Clear()
+				return
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(quit); <-done })
+}
 
 // ReportSlow starts a timer. If waiting still returns servers after slowLimit, it reports their names on stderr.
 func (s Streams) ReportSlow(waiting func() []string) (stop func()) {

@@ -1,9 +1,13 @@
 package show_test
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -39,5 +43,40 @@ func TestLiveLinesOfANarrowerTerminalWereWrapped(t *testing.T) {
 	d.Draw(func(int) []string { return []string{"now"} }) // 50 characters are three rows of 20
 	if !strings.Contains(b.String(), "\x1b[4A") {
 		t.Errorf("%q", b.String())
+	}
+}
+
+// TestAWaitIsShownAfterItsDelay checks that a short wait draws nothing, and that a long wait is drawn and removed.
+func TestAWaitIsShownAfterItsDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := screen.New(80, 24, func(r rune) int { return show.Columns(string(r)) })
+		c := show.NewCanvas(s, func() (int, int) { return 80, 24 })
+		stop := c.Live(time.Second, func(_ int, elapsed time.Duration) []string {
+			return []string{"searching  " + elapsed.Truncate(time.Second).String()}
+		})
+		for _, step := range []struct {
+			after time.Duration
+			want  string
+		}{{900 * time.Millisecond, ""}, {150 * time.Millisecond, "searching  1s"}, {2 * time.Second, "searching  3s"}} {
+			time.Sleep(step.after) // in the fake time of the bubble
+			synctest.Wait()
+			if got := s.String(); got != step.want {
+				t.Errorf("%q, want %q", got, step.want)
+			}
+		}
+		stop()
+		stop()
+		if got := s.String(); got != "" {
+			t.Errorf("the line stays: %q", got)
+		}
+	})
+}
+
+// TestTheEndOfTheInputIsNoAnswer checks the error for Ctrl-D at a question.
+func TestTheEndOfTheInputIsNoAnswer(t *testing.T) {
+	s := show.New(strings.NewReader(""), io.Discard, io.Discard)
+	yes, err := s.Confirm(t.Context(), "write it?", s.Lines())
+	if yes || !errors.Is(err, io.EOF) || err.Error() != "no answer was given" {
+		t.Errorf("%v, %v", yes, err)
 	}
 }

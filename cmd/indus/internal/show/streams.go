@@ -53,8 +53,14 @@ func (s Streams) Lines() <-chan string {
 	return out
 }
 
+// noAnswer is the error if the input ends, for example by Ctrl-D, before an answer. errors.Is takes it for io.EOF.
+type noAnswer struct{}
+
+func (noAnswer) Error() string        { return "no answer was given" }
+func (noAnswer) Is(target error) bool { return target == io.EOF }
+
 // Ask writes a question to stderr, and returns the next of lines, which come from [Streams.Lines]. At the end of the
-// input it returns io.EOF.
+// input it returns an error that is io.EOF.
 func (s Streams) Ask(ctx context.Context, question string, lines <-chan string) (string, error) {
 	fmt.Fprint(s.Err, question)
 	select {
@@ -64,7 +70,7 @@ func (s Streams) Ask(ctx context.Context, question string, lines <-chan string) 
 	case answer, ok := <-lines:
 		if !ok {
 			fmt.Fprintln(s.Err)
-			return "", io.EOF
+			return "", noAnswer{}
 		}
 		return strings.TrimSpace(answer), nil
 	}

@@ -94,6 +94,25 @@ func (t *Table) fit(room int) {
 		}
 		return
 	}
+	t.shrink(room)
+}
+
+// shrink cuts the cells of the widest columns until the rows fit.
+func (t *Table) shrink(room int) {
+	widths := t.widths()
+	used := -2
+	for _, w := range widths {
+		used += w + 2
+	}
+	for widest := slices.Max(widths); used > room && widest > minCellWidth; widest = slices.Max(widths) {
+		widths[slices.Index(widths, widest)]--
+		used--
+	}
+	for _, row := range t.rows {
+		for i := range row {
+			row[i] = CutColumns(row[i], widths[i])
+		}
+	}
 }
 
 func (t *Table) widths() []int {

@@ -1,6 +1,7 @@
 package show_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -38,6 +39,23 @@ func TestATableFits(t *testing.T) {
 	} {
 		if got := show.FittedTable(rows, []string{"TARGET", "LEAST"}, room); got != want {
 			t.Errorf("%d columns:\n%swant:\n%s", room, got, want)
+		}
+	}
+}
+
+// TestATableFitsWithoutSpareColumns checks that a table is never wider than the terminal, and that its columns stay
+// apart, whichever cell is long.
+func TestATableFitsWithoutSpareColumns(t *testing.T) {
+	long := strings.Repeat("long", 20)
+	for wide := range 4 {
+		row := []string{"日本", "b", "c", "d"}
+		row[wide] = long
+		text := show.FittedTable([][]string{{"NAME", "STATE", "SERVER", "TARGET"}, row}, nil, 60)
+		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+		for i, line := range lines {
+			if n := show.Columns(line); n > 60 || len(strings.Fields(line)) != 4 {
+				t.Errorf("line %d has %d columns:\n%s", i, n, text)
+			}
 		}
 	}
 }

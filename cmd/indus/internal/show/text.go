@@ -200,44 +200,6 @@ func (s Streams) WriteText(text string) error {
 	return err
 }
 
-// Reflow wraps the lines of a help text that are wider than a terminal. It wraps prose and the texts of the second
-// column. The section "A session:" stays as it is.
-func Reflow(text string, width int) string {
-	var out []string
-	section := ""
-	for lines := strings.Split(text, "\n"); len(lines) > 0; {
-		first, n := lines[0], 1
-		if strings.HasSuffix(first, ":") && !strings.HasPrefix(first, " ") {
-			section = first
-		}
-		at, item := textColumn(first)
-		wraps := section != "A session:" && (item || section != "Usage:")
-		for wraps && n < len(lines) && first != "" {
-			if next, nextItem := textColumn(lines[n]); nextItem || next != at || lines[n] == "" {
-				break
-			}
-			n++
-		}
-		group := lines[:n]
-		lines = lines[n:]
-		if wraps && slices.ContainsFunc(group, func(line string) bool { return Columns(line) > width }) {
-			group = wrapLines(group, at, width)
-		}
-		out = append(out, group...)
-	}
-	return strings.Join(out, "\n")
-}
-
-var secondColumn = chars.Pattern(`^ +\S.*?   *`)
-
-// textColumn returns the column where the text of a line begins. item is true if an item in a first column precedes it.
-func textColumn(line string) (at int, item bool) {
-	if head := secondColumn().FindString(line); head != "" && len(head) < len(line) {
-		return len(head), true
-	}
-	return len(line) - len(strings.TrimLeft(line, " ")), false
-}
-
 // Wrap wraps text into lines of at most 80 columns, indented by in columns.
 func Wrap(text string, in int) string {
 	return strings.Join(WrapTo(text, in, 80), "\n")
@@ -249,7 +211,7 @@ func WrapTo(text string, in, width int) []string {
 }
 
 // WrapColumn wraps a line at width columns. Continuation lines begin at column at, where the text of the line begins.
-func WrapColumn(line string, at, width int) []string { return wrapLines([]string{line}, at, width) }
+func WrapColumn(line string, at, width int) []string { return fill(line[:at], line[at:], at, width) }
 
 // HardWrap breaks a text at exactly the width.
 func HardWrap(s string, width int) (lines []string) {
@@ -267,25 +229,35 @@ func HardWrap(s string, width int) (lines []string) {
 // minTextWidth is the minimum width of the second column. In less space, text continues below the item.
 const minTextWidth = 24
 
-func wrapLines(lines []string, at, width int) []string {
-	head := lines[0][:at]
-	text := lines[0][at:] + " " + strings.Join(lines[1:], " ")
+// narrowed returns the column at, or a smaller one if a text there has no space.
+func narrowed(at, width int) int {
 	if width-at < minTextWidth {
-		at = min(at, 6)
+		return min(at, 6)
 	}
-	var out []string
-	line := head
-	isBlank := func(r rune) bool { return r == ' ' || r == '\t' } // a no-break space is none
-	for i, word := range strings.FieldsFunc(text, isBlank) {
+	return at
+}
+
+// fill returns head and the words of text in lines of at most width columns. Continuation lines begin at column at. The
+// line breaks of text have no meaning.
+func fill(head, text string, at, width int) (out []string) {
+	at = narrowed(at, width)
+	line, isEmpty := head, true
+	for _, word := range strings.FieldsFunc(text, isBlank) {
 		switch {
-		case i == 0:
+		case isEmpty && (Columns(line)+Columns(word) <= width || strings.TrimSpace(line) == ""):
 			line += word
-		case Columns(line)+1+Columns(word) > width:
-			out = append(out, line)
+		case isEmpty || Columns(line)+1+Columns(word) > width:
+			out = append(out, strings.TrimRight(line, " "))
 			line = strings.Repeat(" ", at) + word
 		default:
 			line += " " + word
 		}
+		isEmpty = false
 	}
 	return append(out, line)
+}
+
+// isBlank reports whether a line may be broken at r: at spaces and line breaks, but not at a no-break space.
+func isBlank(r rune) bool {
+	return unicode.IsSpace(r) && !strings.ContainsRune("\u00a0\u2007\u202f", r)
 }

@@ -22,6 +22,7 @@ type Asking struct {
 	// Paste prints the address to open, and reads the browser's final address from stdin. False uses the local browser.
 	Paste bool
 	lines <-chan string
+	stop  func() // removes the line that is shown while the person signs in
 }
 
 // SignIn lets a person sign in for a principal. If the server is configured so, the client itself signs in.
@@ -40,6 +41,8 @@ func (t *Tokens) SignIn(
 		return err
 	}
 	defer c.Close()
+	defer func() { asking.stop() }()
+	asking.stop = func() {}
 	return c.SignIn(ctx, address, principal)
 }
 
@@ -79,6 +82,7 @@ func (a *Asking) interaction(s config.Server, streams show.Streams) oauth.Intera
 				host)
 		}
 		fmt.Fprintf(streams.Err, "\n  %s\n\n", show.Clean(authorize))
+		a.stop = streams.Waiting("waiting until you have signed in at " + host)
 		return nil
 	}}
 }

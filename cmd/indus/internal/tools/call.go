@@ -76,11 +76,12 @@ A session:
   $ indus mcp call everything__get-sum a=2 b=40
   The sum of 2 and 40 is 42.
   $ indus mcp call everything__get-sum a=2
-  indus: everything__get-sum: the arguments do not fit; see -h, or send them with --no-validate
+  indus: everything__get-sum: the arguments do not fit; see -h, or …
     /: missing required "b" (number)
   $ indus mcp call fs__read_multiple_files 'paths:=["a.txt","b.txt"]'
   $ echo '{"message":"hi"}' | indus mcp call everything__echo -
-  $ indus mcp call everything__get-tiny-image --json | jq -r .content[1].data | base64 -d >a.png`
+  $ indus mcp call everything__get-tiny-image --json |
+      jq -r .content[1].data | base64 -d >a.png`
 
 // mount connects the servers that may have a tool, and finds the tool. The caller closes the connection.
 func (f *callFlags) mount(

@@ -93,7 +93,7 @@ A session:
     everything__gzip-file-as-resource
         /properties/data: lost format "uri"
 
-  13 tools, mounted for universal: 0 as they are, 13 changed (2 with a loss), 0 quarantined
+  13 tools, mounted for universal: 0 as they are, 13 changed (2 with loss), …
   as they are, they would be refused by: gemini 13, …
   $ indus mcp lint --file tools.json --provider anthropic,openai || exit
   tools.json  3 tools
@@ -104,7 +104,7 @@ A session:
     anthropic  refuses 1
     openai     refuses 1
   indus: refused or quarantined: 1 of 3 tools
-  $ indus mcp tools --json | indus mcp lint --file - --provider all --json | jq .summary
+  $ indus mcp tools --json | indus mcp lint --file - --provider all
 
 Exit codes:
   0    every tool is taken
