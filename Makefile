@@ -26,7 +26,7 @@ SDKS := -gcflags=github.com/anthropics/...=-l -gcflags=github.com/openai/...=-l
 # A program with the race detector sleeps for a second before it exits, and so does each package's test.
 export GORACE := atexit_sleep_ms=0
 
-.PHONY: all build test providers deployment chaos registry check format vet staticcheck templates race platforms conformance fuzz bench compare soak release release-check peers clean
+.PHONY: all build test providers deployment chaos registry check format vet staticcheck race platforms conformance fuzz bench compare soak release release-check peers clean
 
 all: build
 
@@ -67,7 +67,7 @@ registry:
 
 # TESTED=1 says that make test has just passed: it tests with the race detector. Then, as in CI, an input that fuzzing finds is
 # printed and refuses nothing, because it is random and seldom in what has changed. The inputs in the tree are tests like others.
-check: format vet staticcheck templates platforms $(if $(TESTED),,race)
+check: format vet staticcheck platforms $(if $(TESTED),,race)
 	scripts/fuzz 1s -gcflags=github.com/indusagi/indus/...=-d=libfuzzer$(if $(TESTED), || echo "fuzzing found an input: see above")
 
 format:
@@ -80,14 +80,6 @@ vet:
 staticcheck:
 	cd tools && $(GO) build -o ../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	GOFLAGS="$$($(GO) env GOFLAGS) $(RACE)" bin/staticcheck ./...
-
-# The Go code of the page's templates is in the tree, so that users need no generator.
-templates:
-	cd tools && $(GO) build -o ../bin/templ github.com/a-h/templ/cmd/templ
-	bin/templ fmt -fail cmd/indus/internal/page
-	@before=$$(cat cmd/indus/internal/page/*_templ.go | cksum); bin/templ generate -path cmd/indus/internal/page; \
-	if [ "$$before" != "$$(cat cmd/indus/internal/page/*_templ.go | cksum)" ]; then \
-		echo "the templates were newer than their Go code: commit the files *_templ.go"; exit 1; fi
 
 # Windows must compile; macOS must, and cannot be run here. This is a type check from source of all packages, their tests and
 # what they import, and no build: that would compile everything once more for each system. make release builds and links.

@@ -10,6 +10,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/ledger"
+	"maragu.dev/gomponents"
 )
 
 // approvalsSection is the section at "/approvals".
@@ -80,7 +81,7 @@ func readApprovals(v *visit) (*content, error) {
 		d.Past = append(d.Past, approvalRow{Item: i})
 	}
 	d.Older = len(past) - len(d.Past)
-	return &content{d, approvalsPage(v, d)}, nil
+	return &content{d, func() gomponents.Node { return approvalsPage(v, d) }}, nil
 }
 
 // toolName is a tool of a server.

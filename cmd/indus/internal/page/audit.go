@@ -14,6 +14,7 @@ import (
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"maragu.dev/gomponents"
 )
 
 // auditSection is the section at "/audit".
@@ -69,7 +70,7 @@ type auditForm struct {
 func readAudit(v *visit) (*content, error) {
 	d := &auditData{Recorded: v.site.AuditPath != "", Records: []json.RawMessage{}}
 	d.form = auditFormOf(v.URL.Query())
-	shown := &content{d, auditPage(v, d)}
+	shown := &content{d, func() gomponents.Node { return auditPage(v, d) }}
 	if !d.Recorded {
 		return shown, nil
 	}
@@ -165,7 +166,7 @@ func verifyAudit(v *visit) (string, error) {
 	}
 	verified := describe.NewVerification(path, report)
 	d := &auditData{Recorded: true, Records: []json.RawMessage{}, Verification: verified}
-	v.answer = &content{d, auditPage(v, d)}
+	v.answer = &content{d, func() gomponents.Node { return auditPage(v, d) }}
 	return "", nil
 }
 

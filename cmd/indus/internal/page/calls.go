@@ -10,6 +10,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/gateway/activity"
+	"maragu.dev/gomponents"
 )
 
 // callsSection is the section at "/calls".
@@ -72,7 +73,7 @@ func readCalls(v *visit) (*content, error) {
 			l.Recent = append(l.Recent, row)
 		}
 	}
-	return &content{l, callsPage(v, l)}, nil
+	return &content{l, func() gomponents.Node { return callsPage(v, l) }}, nil
 }
 
 func (l *callList) selects(row *callRow) bool {

@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
+	"maragu.dev/gomponents"
 )
 
 // changesSection is the section at "/changes".
@@ -82,7 +83,7 @@ func readChanges(v *visit) (*content, error) {
 		o.Compare()
 		d.Tools = append(d.Tools, changedRow{o, v.site.Gateway.Attached().Policy(o.Server) == config.DenyChanges})
 	}
-	return &content{d, changesPage(v, d)}, nil
+	return &content{d, func() gomponents.Node { return changesPage(v, d) }}, nil
 }
 
 // acceptChanges accepts tools, which the fields "tool" name as "indus mcp accept" does.

@@ -8,6 +8,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
+	"maragu.dev/gomponents"
 )
 
 // overview is the content of "/".
@@ -78,7 +79,7 @@ func readOverview(v *visit) (*content, error) {
 	}
 	o.Calls.InFlight = len(s.Control.Activity.InFlight())
 	o.Audit.Recorded = s.AuditPath != ""
-	return &content{o, overviewPage(o)}, nil
+	return &content{o, func() gomponents.Node { return overviewPage(o) }}, nil
 }
 
 // tile is a part of the overview that leads to a section.

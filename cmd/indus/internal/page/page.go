@@ -8,7 +8,7 @@
 //	/sign-in              for administrators with a token
 //	/events               server-sent events: which sections have changed
 //
-// Each section is a file: a function that returns the section's data, and a template (templ) that renders them. With
+// Each section is a file: a function that returns the section's data, and a file of HTML (NAME_html.go) that renders them. With
 // "Accept: application/json", the same data are the answer, as JSON.
 //
 // # Access
@@ -20,8 +20,8 @@
 //
 // # Hostile text
 //
-// Names, descriptions, arguments, results and log lines come from servers and clients. Templates escape them. The
-// content security policy permits only the style sheet and the script of this package, no inline script, no frame, and
+// Names, descriptions, arguments, results and log lines come from servers and clients. The HTML escapes them ([Text]), and addresses
+// have one of a few schemes (checkedAddress). The content security policy permits only the style sheet and the script of this package, no inline script, no frame, and
 // no other host.
 //
 // # Concurrency
@@ -31,6 +31,7 @@
 package page
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -46,7 +47,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/a-h/templ"
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
@@ -55,6 +55,7 @@ import (
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
+	"maragu.dev/gomponents"
 )
 
 // Options has the parts of the running gateway that the page shows. All fields without a remark are required.
@@ -129,7 +130,7 @@ type section struct {
 // content is what a section shows: data as JSON, or html.
 type content struct {
 	data any
-	html templ.Component
+	html func() gomponents.Node // called once all data are there
 }
 
 // sections lists the sections in the order of the navigation.
@@ -304,14 +305,14 @@ func (v *visit) show(w http.ResponseWriter, status int) {
 				writeJSON(w, status, problem{v.failed})
 				return
 			}
-			shown = &content{html: templ.NopComponent}
+			shown = &content{html: func() gomponents.Node { return nil }}
 		}
 	}
 	if wantsJSON(v.Request) {
 		writeJSON(w, status, shown.data)
 		return
 	}
-	writeHTML(w, v.Request, status, layout(v, shown.html))
+	writeHTML(w, status, layout(v, shown.html()))
 }
 
 // errNotFound means that a part of a section does not exist.
@@ -360,10 +361,12 @@ func writeJSON(w http.ResponseWriter, status int, data any) {
 	_ = out.Encode(data)
 }
 
-func writeHTML(w http.ResponseWriter, r *http.Request, status int, c templ.Component) {
+func writeHTML(w http.ResponseWriter, status int, node gomponents.Node) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_ = c.Render(r.Context(), w)
+	var text bytes.Buffer
+	_ = node.Render(&text)
+	_, _ = w.Write(text.Bytes())
 }
 
 // setHeaders sets the headers of all answers of the page. The policy permits only the files of this package, and images

@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
+	"maragu.dev/gomponents"
 )
 
 // serversSection is the section at "/servers".
@@ -85,7 +86,7 @@ func readServers(v *visit) (*content, error) {
 			l.Servers = append(l.Servers, row)
 		}
 	}
-	return &content{l, serversPage(v, l)}, nil
+	return &content{l, func() gomponents.Node { return serversPage(v, l) }}, nil
 }
 
 // addStatus adds the state of the running server to a row.

@@ -10,6 +10,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/interop/config"
+	"maragu.dev/gomponents"
 )
 
 // signInsSection is the section at "/sign-ins".
@@ -79,7 +80,7 @@ func readSignIns(v *visit) (*content, error) {
 	d := &signInsData{}
 	all, d.pagination = paginate(v, all, maxSignInServers)
 	d.Servers = append([]signInServer{}, all...)
-	return &content{d, signInsPage(v, d)}, nil
+	return &content{d, func() gomponents.Node { return signInsPage(v, d) }}, nil
 }
 
 // signInServer returns the sign-ins to a server.
@@ -157,7 +158,7 @@ func beginSignIn(v *visit) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %s", s.ID, command.JoinHint(s.Mask(err.Error()), signin.Advice(err, s.ID)))
 	}
-	v.answer = &content{answer, signInPage(answer)}
+	v.answer = &content{answer, func() gomponents.Node { return signInPage(answer) }}
 	return "", nil
 }
 

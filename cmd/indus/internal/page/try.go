@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/a-h/templ"
 	"github.com/indusagi/indus/cmd/indus/internal/arguments"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/text"
@@ -21,6 +20,8 @@ import (
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/schema/validate"
 	"github.com/indusagi/indus/toolbox"
+	"maragu.dev/gomponents"
+	"maragu.dev/gomponents/html"
 )
 
 // trySection is the section at "/try".
@@ -101,7 +102,7 @@ func readTry(v *visit) (*content, error) {
 	query := v.URL.Query()
 	if name := query.Get("tool"); name != "" {
 		p, err := tryOne(v, name)
-		return &content{p, tryShown(v, p)}, err
+		return &content{p, func() gomponents.Node { return tryShown(p) }}, err
 	}
 	p := &tryPage{Servers: []tryServer{}, Tools: []tryTool{}, Server: query.Get("server"), Filter: query.Get("q")}
 	all := v.site.Gateway.Tools(v.visitor.id, v.caller()).Tools
@@ -124,7 +125,7 @@ func readTry(v *visit) (*content, error) {
 			p.Tools = append(p.Tools, one)
 		}
 	}
-	return &content{p, tryShown(v, p)}, nil
+	return &content{p, func() gomponents.Node { return tryShown(p) }}, nil
 }
 
 // serverChoices returns the servers with the numbers of their tools.
@@ -362,7 +363,7 @@ func callTool(v *visit) (string, error) {
 		return "", err
 	}
 	f := p.Tool
-	v.answer = &content{p, tryShown(v, p)}
+	v.answer = &content{p, func() gomponents.Node { return tryShown(p) }}
 	wait := callWait
 	if seconds, err := strconv.Atoi(v.PostForm.Get("wait")); err == nil && seconds > 0 {
 		wait = min(time.Duration(seconds)*time.Second, maxCallWait)
@@ -431,17 +432,17 @@ func (q *declined) notes() []string {
 }
 
 // attributes returns the attributes that all inputs have.
-func (f *tryField) attributes() templ.Attributes {
-	all := templ.Attributes{"name": fieldPrefix + f.Path, "aria-describedby": f.describedBy()}
+func (f *tryField) attributes() gomponents.Node {
+	all := gomponents.Group{html.Name(fieldPrefix + f.Path), html.Aria("describedby", f.describedBy())}
 	if f.wrong != "" {
-		all["aria-invalid"] = "true"
+		all = append(all, html.Aria("invalid", "true"))
 	}
 	if f.Required {
-		all["required"] = true
+		all = append(all, html.Required())
 	}
-	for name, value := range map[string]string{"min": f.Min, "max": f.Max, "step": f.Step} {
-		if value != "" {
-			all[name] = value
+	for _, one := range [][2]string{{"min", f.Min}, {"max", f.Max}, {"step", f.Step}} {
+		if one[1] != "" {
+			all = append(all, gomponents.Attr(one[0], one[1]))
 		}
 	}
 	return all

@@ -8,6 +8,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/gateway/activity"
+	"maragu.dev/gomponents"
 )
 
 // usageSection is the section at "/usage".
@@ -65,7 +66,7 @@ func readUsage(v *visit) (*content, error) {
 		u.Plot = append(u.Plot, bar)
 		at = at.Add(time.Duration(len(chunk)) * time.Minute)
 	}
-	return &content{u, usagePage(v, u)}, nil
+	return &content{u, func() gomponents.Node { return usagePage(u) }}, nil
 }
 
 // firstRows returns the sums for a table.

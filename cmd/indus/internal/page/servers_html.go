@@ -1,0 +1,74 @@
+package page
+
+import (
+	"fmt"
+	"strconv"
+
+	. "maragu.dev/gomponents"
+	. "maragu.dev/gomponents/html"
+)
+
+func serversPage(v *visit, l serverList) Node {
+	return Group{
+		hintLine(Text("Also: "), Code(Text("indus page servers")), Text(", "), Code(Text("indus mcp ls")), Text(", "),
+			Code(Text("indus mcp enable")), Text(" and "), Code(Text("disable")), Text(", "), Code(Text("indus mcp doctor"))),
+		searchForm("servers", searchField("Name, state or command", l.Filter), Button(Text("Filter"))),
+		Div(ID("servers-live"), liveOn("servers calls"), dataTable("No server matches.",
+			fmt.Sprintf("%d of %d servers", len(l.Servers), l.Total),
+			[]string{"Server", "State", "#Tools", "#Calls now", "Last calls", "#Restarts", "Actions"},
+			Map(l.Servers, func(row serverRow) Node { return serverLine(v, &row) }))),
+	}
+}
+
+func serverLine(v *visit, row *serverRow) Node {
+	return Tr(
+		Th(Scope("row"), Text(row.ID), Details(ID("server-"+row.ID), Summary(Text("Details")),
+			P(Class("mono"), Text(row.Kind+" "+row.Target)),
+			P(Class("soft"), Text(row.Place)),
+			If(row.Version != "", P(Text("MCP "+row.Version+", connected in "+formatMS(row.TookMS)))),
+			If(row.Stderr != "", Group{P(Text("Last lines on stderr:")), textBlock("", row.Stderr)}),
+		)),
+		Td(Span(Class(phaseClass(*row)), Text(phaseText(*row))),
+			If(row.Era != "", Span(Class("soft"), Text(" "+row.Era))),
+			If(row.Reason != "", P(Text(row.Reason))),
+			If(row.Fault != "", Group{P(Class("bad"), Text(row.Fault)), P(Text(row.Advice))}),
+		),
+		numberCell(strconv.Itoa(row.Tools)),
+		Td(Class("number"), Text(strconv.Itoa(row.InFlight)),
+			If(row.Waiting > 0, Span(Class("warn"), Textf(" +%d waiting", row.Waiting)))),
+		Td(sparkline(row.LastMS)),
+		numberCell(strconv.Itoa(row.Restarts)),
+		Td(Div(Class("actions"), serverActions(v, row))),
+	)
+}
+
+func serverActions(v *visit, row *serverRow) Node {
+	switch {
+	case row.Phase != "":
+		return Group{
+			serverButton(v, "restart", row.ID, "Restart", ""), serverButton(v, "disable", row.ID, "Switch off", "Really?"),
+		}
+	case row.State == "disabled":
+		return serverButton(v, "enable", row.ID, "Switch on", "")
+	}
+	return nil
+}
+
+// sparkline draws how long calls took.
+func sparkline(ms []float64) Node {
+	if len(ms) == 0 {
+		return Span(Class("soft"), Text("none"))
+	}
+	about := sparkText(ms)
+	return Group{
+		SVG(Class("spark"), Attr("viewBox", "0 0 120 24"), Attr("preserveAspectRatio", "none"), Role("img"),
+			Aria("label", about), El("polyline", Class("stroke"), Attr("points", sparkPoints(ms)))),
+		Span(Class("soft"), Text(about)),
+	}
+}
+
+// serverButton is the form of an action on a server. With ask, the button needs a second click.
+func serverButton(v *visit, action, server, text, ask string) Node {
+	return actionForm(v, action, []string{"server", server}, Button(ID(action+"-"+server),
+		Aria("label", text+" "+server), If(ask != "", Group{Data("ask", ask), Class("danger")}), Text(text)))
+}
