@@ -82,19 +82,21 @@ func approvalFacts(i *approval.Item) Node {
 }
 
 func pastTable(d *approvalsData) Node {
-	rows := Map(d.Past, func(row approvalRow) Node {
-		return Tr(
-			Th(Scope("row"), Text(row.ID)),
-			Td(Text(string(row.State)), If(row.State == approval.Allowed, Group{Text(" until "), clock(row.Expires)})),
-			Td(Text(callOf(&row.Item)),
-				Details(ID("past-"+row.ID), Summary(Text("Details of "+row.ID)), approvalFacts(&row.Item))),
-			Td(Text(show.Escaped(describe.Caller(row.Principal)))),
-			Td(Iff(!row.Decided.IsZero(), func() Node { return Text(show.Escaped(row.Verdict())) })),
-		)
+	rows := tableRows(d.Past, func(row *approvalRow) []Node {
+		return []Node{
+			Text(row.ID),
+			Group{Text(string(row.State)), If(row.State == approval.Allowed, Group{Text(" until "), clock(row.Expires)})},
+			Group{
+				Text(callOf(&row.Item)),
+				Details(ID("past-"+row.ID), Summary(Text("Details of "+row.ID)), approvalFacts(&row.Item)),
+			},
+			Text(show.Escaped(describe.Caller(row.Principal))),
+			Iff(!row.Decided.IsZero(), func() Node { return Text(show.Escaped(row.Verdict())) }),
+		}
 	})
 	return Group{
 		dataTable("No approval was decided or has expired in the last days.",
-			"Decided, used and expired approvals, the newest first", []string{"ID", "State", "Call", "Caller", "Decision"}, rows),
+			"Decided, used and expired approvals, the newest first", []string{"=ID", "State", "Call", "Caller", "Decision"}, rows),
 		If(d.Older > 0, hintLine(Textf("%d older ones are in ", d.Older), Code(Text("indus approvals ls --all")), Text("."))),
 	}
 }

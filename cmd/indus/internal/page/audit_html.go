@@ -67,7 +67,7 @@ func auditSearch(f *auditForm) Node {
 }
 
 func recordTable(d *auditData) Node {
-	var rows []Node
+	var rows [][]Node
 	for i := range d.rows {
 		rows = append(rows, recordRow(&d.rows[i], d.Records[i]))
 	}
@@ -75,20 +75,20 @@ func recordTable(d *auditData) Node {
 		[]string{"Time", "Outcome", "Caller", "Request", "#Duration", "Details"}, rows)
 }
 
-func recordRow(r *audit.Record, line json.RawMessage) Node {
+func recordRow(r *audit.Record, line json.RawMessage) []Node {
 	number := strconv.FormatUint(r.Seq, 10)
 	values := func(label string, value json.RawMessage) Node {
 		return Iff(len(value) > 0, func() Node { return Group{P(Text(label + ":")), textBlock(label, recordText(value))} })
 	}
-	return Tr(
-		Td(clock(r.At)),
-		Td(outcomeMark(r.Outcome)),
-		Td(Text(show.Escaped(r.Principal))),
-		Td(Text(show.Escaped(describe.Request(r)))),
-		Td(Class("number"), If(r.Duration > 0, Text(describe.Duration(r.Duration)))),
-		Td(Text(detailText(r)), Details(ID("record-"+number), Summary(Text("Record "+number)),
-			textBlock("All members", recordText(line)), values("Arguments", r.Arguments), values("Result", r.Result))),
-	)
+	return []Node{
+		clock(r.At),
+		outcomeMark(r.Outcome),
+		Text(show.Escaped(r.Principal)),
+		Text(show.Escaped(describe.Request(r))),
+		If(r.Duration > 0, Text(describe.Duration(r.Duration))),
+		Group{Text(detailText(r)), Details(ID("record-"+number), Summary(Text("Record "+number)),
+			textBlock("All members", recordText(line)), values("Arguments", r.Arguments), values("Result", r.Result))},
+	}
 }
 
 func outcomeMark(o audit.Outcome) Node {

@@ -29,21 +29,25 @@ func callsPage(v *visit, l callList) Node {
 
 // callTable lists requests, which are in flight or ended.
 func callTable(v *visit, all []callRow, empty, caption string, inFlight bool) Node {
-	return dataTable(empty, caption, callColumns(inFlight), Map(all, func(row callRow) Node {
+	return dataTable(empty, caption, callColumns(inFlight), tableRows(all, func(row *callRow) []Node {
 		last := callOutcome
 		if inFlight {
 			last = callActions
 		}
-		return Tr(
-			Td(clock(row.At)),
-			Td(Text(row.Caller), Br(), Span(Class("soft"), Text(row.Client))),
-			Td(If(row.Server != "", Text(row.Server+" ")), Strong(Text(row.Name)), Br(),
-				Span(Class("soft"), Text(row.Method+", "+row.Era), If(row.View != "", Text(", view "+row.View)))),
-			numberCell(formatMS(row.DurationMS)),
-			numberCell(formatBytes(row.BytesIn)+", "+formatBytes(row.BytesOut)),
-			If(!inFlight, numberCell(tokenCount(row))),
-			Td(last(v, &row)),
-		)
+		cells := []Node{
+			clock(row.At),
+			Group{Text(row.Caller), Br(), Span(Class("soft"), Text(row.Client))},
+			Group{
+				If(row.Server != "", Text(row.Server+" ")), Strong(Text(row.Name)), Br(),
+				Span(Class("soft"), Text(row.Method+", "+row.Era), If(row.View != "", Text(", view "+row.View))),
+			},
+			Text(formatMS(row.DurationMS)),
+			Text(formatBytes(row.BytesIn) + ", " + formatBytes(row.BytesOut)),
+		}
+		if !inFlight {
+			cells = append(cells, Text(tokenCount(*row)))
+		}
+		return append(cells, last(v, row))
 	}))
 }
 

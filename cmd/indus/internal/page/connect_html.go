@@ -31,14 +31,14 @@ func connectShown(p *connectPage) Node {
 
 // connectClients lists the clients.
 func connectClients(p *connectPage) Node {
-	rows := Map(p.Clients, func(one connect.Way) Node {
-		return Tr(
-			Th(Scope("row"), A(hrefTo("/connect?client="+one.Client+"&view="+url.QueryEscape(p.View)), Text(one.Title))),
-			Td(Text(strings.Join(waysOf(&one), ", "))),
-			Td(Class("mono"), Text(one.File)),
-		)
+	rows := tableRows(p.Clients, func(one *connect.Way) []Node {
+		return []Node{
+			A(hrefTo("/connect?client="+one.Client+"&view="+url.QueryEscape(p.View)), Text(one.Title)),
+			Text(strings.Join(waysOf(one), ", ")),
+			Span(Class("mono"), Text(one.File)),
+		}
 	})
-	return dataTable("", "Clients that indus knows", []string{"Client", "Ways", "File"}, rows)
+	return dataTable("", "Clients that indus knows", []string{"=Client", "Ways", "File"}, rows)
 }
 
 // connectWay shows the ways to connect one client.

@@ -113,24 +113,50 @@ func textBlock(label, text string) Node {
 	return Pre(TabIndex("0"), If(label != "", Group{Role("group"), Aria("label", label)}), Text(text))
 }
 
-// dataTable is a table, which scrolls if it is too wide. Without rows, it is only the text empty. The title of a column
-// of numbers begins with #.
-func dataTable(empty, caption string, columns []string, rows []Node) Node {
+// dataTable is a table. Each row has the contents of its cells. The title of a column of numbers begins with #, and
+// the title of the column that names the row with =. Without rows, it is only the text empty. On a narrow screen each
+// row is a card, whose cells have the titles of their columns: an empty cell is left out there.
+func dataTable(empty, caption string, columns []string, rows [][]Node) Node {
 	if len(rows) == 0 {
 		return emptyList(empty)
 	}
-	return Div(Class("wide"), TabIndex("0"), Role("region"), Aria("label", caption), Table(
+	body := Group{}
+	for _, cells := range rows {
+		row := Group{}
+		for i, content := range cells {
+			row = append(row, tableCell(columns[i], content))
+		}
+		body = append(body, Tr(Role("row"), row))
+	}
+	return Div(Class("wide"), TabIndex("0"), Role("region"), Aria("label", caption), Table(Role("table"),
 		Caption(Text(caption)),
-		THead(Tr(Map(columns, func(column string) Node {
-			title, isNumber := strings.CutPrefix(column, "#")
-			return Th(Scope("col"), If(isNumber, Class("number")), Text(title))
-		}))),
-		TBody(Group(rows)),
+		THead(Role("rowgroup"), Tr(Role("row"), Map(columns, columnHead))),
+		TBody(Role("rowgroup"), body),
 	))
 }
 
-// numberCell is a cell of a column of numbers.
-func numberCell(text string) Node { return Td(Class("number"), Text(text)) }
+func columnHead(column string) Node {
+	return Th(Scope("col"), Role("columnheader"), If(column[0] == '#', Class("number")),
+		Text(strings.TrimLeft(column, "#=")))
+}
+
+func tableCell(column string, content Node) Node {
+	switch column[0] {
+	case '=':
+		return Th(Scope("row"), Role("rowheader"), content)
+	case '#':
+		return Td(Role("cell"), Class("number"), Data("label", column[1:]), content)
+	}
+	return Td(Role("cell"), Data("label", column), content)
+}
+
+// tableRows returns the rows of a table: the cells of each entry.
+func tableRows[T any](all []T, cells func(*T) []Node) (rows [][]Node) {
+	for i := range all {
+		rows = append(rows, cells(&all[i]))
+	}
+	return rows
+}
 
 func textField(name, label, value, example string) Node {
 	return Div(

@@ -15,31 +15,31 @@ func serversPage(v *visit, l serverList) Node {
 		searchForm("servers", searchField("Name, state or command", l.Filter), Button(Text("Filter"))),
 		Div(ID("servers-live"), liveOn("servers calls"), dataTable("No server matches.",
 			fmt.Sprintf("%d of %d servers", len(l.Servers), l.Total),
-			[]string{"Server", "State", "#Tools", "#Calls now", "Last calls", "#Restarts", "Actions"},
-			Map(l.Servers, func(row serverRow) Node { return serverLine(v, &row) }))),
+			[]string{"=Server", "State", "#Tools", "#Calls now", "Last calls", "#Restarts", "Actions"},
+			tableRows(l.Servers, func(row *serverRow) []Node { return serverCells(v, row) }))),
 	}
 }
 
-func serverLine(v *visit, row *serverRow) Node {
-	return Tr(
-		Th(Scope("row"), Text(row.ID), Details(ID("server-"+row.ID), Summary(Text("Details")),
+func serverCells(v *visit, row *serverRow) []Node {
+	return []Node{
+		Group{Text(row.ID), Details(ID("server-"+row.ID), Summary(Text("Details")),
 			P(Class("mono"), Text(row.Kind+" "+row.Target)),
 			P(Class("soft"), Text(row.Place)),
 			If(row.Version != "", P(Text("MCP "+row.Version+", connected in "+formatMS(row.TookMS)))),
 			If(row.Stderr != "", Group{P(Text("Last lines on stderr:")), textBlock("", row.Stderr)}),
-		)),
-		Td(Span(Class(phaseClass(*row)), Text(phaseText(*row))),
+		)},
+		Group{Span(Class(phaseClass(*row)), Text(phaseText(*row))),
 			If(row.Era != "", Span(Class("soft"), Text(" "+row.Era))),
 			If(row.Reason != "", P(Text(row.Reason))),
 			If(row.Fault != "", Group{P(Class("bad"), Text(row.Fault)), P(Text(row.Advice))}),
-		),
-		numberCell(strconv.Itoa(row.Tools)),
-		Td(Class("number"), Text(strconv.Itoa(row.InFlight)),
-			If(row.Waiting > 0, Span(Class("warn"), Textf(" +%d waiting", row.Waiting)))),
-		Td(sparkline(row.LastMS)),
-		numberCell(strconv.Itoa(row.Restarts)),
-		Td(Div(Class("actions"), serverActions(v, row))),
-	)
+		},
+		Text(strconv.Itoa(row.Tools)),
+		Group{Text(strconv.Itoa(row.InFlight)),
+			If(row.Waiting > 0, Span(Class("warn"), Textf(" +%d waiting", row.Waiting)))},
+		sparkline(row.LastMS),
+		Text(strconv.Itoa(row.Restarts)),
+		Div(Class("actions"), serverActions(v, row)),
+	}
 }
 
 func serverActions(v *visit, row *serverRow) Node {

@@ -43,20 +43,20 @@ func signInCard(v *visit, row *signInServer) Node {
 }
 
 func userTable(v *visit, row *signInServer) Node {
-	rows := Map(row.Users, func(u signedUser) Node {
-		return Tr(
-			Th(Scope("row"), Text(show.Escaped(describe.Caller(u.Principal)))),
-			Td(Text(show.Escaped(u.Issuer))),
-			Td(Text(show.Escaped(strings.Join(u.Scopes, " ")))),
-			Td(signInState(&u)),
-			Td(If(u.MayEnd, actionForm(v, "sign-out", []string{"server", row.Server, "principal", u.Principal},
+	rows := tableRows(row.Users, func(u *signedUser) []Node {
+		return []Node{
+			Text(show.Escaped(describe.Caller(u.Principal))),
+			Text(show.Escaped(u.Issuer)),
+			Text(show.Escaped(strings.Join(u.Scopes, " "))),
+			signInState(u),
+			If(u.MayEnd, actionForm(v, "sign-out", []string{"server", row.Server, "principal", u.Principal},
 				Button(Class("danger"), Data("ask", "Really sign out?"), Aria("describedby", "server-"+row.Server),
-					Text("Sign out"))))),
-		)
+					Text("Sign out")))),
+		}
 	})
 	return Group{
 		dataTable("No sign-in is stored.", "Sign-ins to "+show.Escaped(row.Server),
-			[]string{"User", "Signed in at", "Scopes", "Good", "Action"}, rows),
+			[]string{"=User", "Signed in at", "Scopes", "Good", "Action"}, rows),
 		If(row.More > 0, hintLine(Text(strconv.Itoa(row.More)+" more callers are signed in: "),
 			Code(Text("indus mcp ls --json")), Text(" has them."))),
 	}

@@ -19,12 +19,12 @@ func tryShown(p *tryPage) Node {
 
 // tryList lists tools to choose from.
 func tryList(p *tryPage) Node {
-	rows := Map(p.Tools, func(one tryTool) Node {
-		return Tr(
-			Th(Scope("row"), A(hrefTo("/try?tool="+url.QueryEscape(one.Name)), Text(show.Escaped(one.Name)))),
-			Td(Text(show.Escaped(one.Server))),
-			Td(If(one.Title != "", Text(show.Escaped(one.Title)+": ")), Text(show.Escaped(one.Summary))),
-		)
+	rows := tableRows(p.Tools, func(one *tryTool) []Node {
+		return []Node{
+			A(hrefTo("/try?tool="+url.QueryEscape(one.Name)), Text(show.Escaped(one.Name))),
+			Text(show.Escaped(one.Server)),
+			Group{If(one.Title != "", Text(show.Escaped(one.Title)+": ")), Text(show.Escaped(one.Summary))},
+		}
 	})
 	return Group{
 		hintLine(Text("Also: "), Code(Text("indus page try")), Text(", "), Code(Text("indus mcp tools")), Text(", "),
@@ -36,7 +36,7 @@ func tryList(p *tryPage) Node {
 		),
 		offeredHint(len(p.Servers)),
 		dataTable("No tool matches.", strconv.Itoa(len(p.Tools))+" of "+show.Count(p.Total, "tool"),
-			[]string{"Tool", "Server", "Description"}, rows),
+			[]string{"=Tool", "Server", "Description"}, rows),
 		If(p.Total > len(p.Tools), hintLine(Text("Choose a server or type a filter to see the others."))),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/gateway/activity"
 	. "maragu.dev/gomponents"
 	. "maragu.dev/gomponents/html"
@@ -42,27 +43,28 @@ func usagePlot(bars []usageBar) Node {
 }
 
 func plotTable(bars []usageBar) Node {
-	rows := Map(bars, func(bar usageBar) Node {
-		return If(bar.Requests > 0, Tr(Td(clock(bar.At)), countCell(bar.Requests), countCell(bar.Errors)))
+	busy := show.Where(bars, func(bar usageBar) bool { return bar.Requests > 0 })
+	rows := tableRows(busy, func(bar *usageBar) []Node {
+		return []Node{clock(bar.At), countText(bar.Requests), countText(bar.Errors)}
 	})
-	return dataTable("", "Requests over time", []string{"From", "#Requests", "#Failed or denied"}, rows)
+	return dataTable("Nothing yet.", "Requests over time", []string{"From", "#Requests", "#Failed or denied"}, rows)
 }
 
 func usageTable(title, column string, all []activity.Usage) Node {
-	rows := Map(all, func(one activity.Usage) Node {
-		return Tr(
-			Th(Scope("row"), Text(usageName(&one))), countCell(one.Requests), countCell(one.Errors),
-			numberCell(formatBytes(one.BytesIn)), numberCell(formatBytes(one.BytesOut)), countCell(one.Tokens),
-		)
+	rows := tableRows(all, func(one *activity.Usage) []Node {
+		return []Node{
+			Text(usageName(one)), countText(one.Requests), countText(one.Errors), Text(formatBytes(one.BytesIn)),
+			Text(formatBytes(one.BytesOut)), countText(one.Tokens),
+		}
 	})
 	return Group{
 		H2(Text(title)),
 		dataTable("Nothing yet.", title+": the most requests first. Tokens are an estimate for the results of tools.",
-			[]string{column, "#Requests", "#Failed or denied", "#In", "#Out", "#Tokens"}, rows),
+			[]string{"=" + column, "#Requests", "#Failed or denied", "#In", "#Out", "#Tokens"}, rows),
 	}
 }
 
-func countCell(n int64) Node { return numberCell(strconv.FormatInt(n, 10)) }
+func countText(n int64) Node { return Text(strconv.FormatInt(n, 10)) }
 
 // plotBar is bar i of a plot.
 func plotBar(class string, i int, all []usageBar, n int64) Node {
