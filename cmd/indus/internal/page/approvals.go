@@ -15,7 +15,7 @@ import (
 
 // approvalsSection is the section at "/approvals".
 var approvalsSection = section{
-	path: "approvals", title: "Approvals", fields: "page", data: readApprovals,
+	path: "approvals", title: "Approvals", fields: "page id", data: readApprovals,
 	actions: map[string]func(*visit) (string, error){
 		"allow": func(v *visit) (string, error) { return decideApproval(v, true) },
 		"deny":  func(v *visit) (string, error) { return decideApproval(v, false) },
@@ -32,6 +32,8 @@ type approvalsData struct {
 	// Waiting has the calls that wait, the first to expire first.
 	Waiting []approvalRow `json:"waiting"`
 	pagination
+	// ID is the only approval that is shown, or "".
+	ID string `json:"id,omitempty"`
 	// Past has the latest decided, used and expired approvals of the last days, the newest first. Older is the number of
 	// the others.
 	Past  []approvalRow `json:"past"`
@@ -54,11 +56,15 @@ func readApprovals(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
+	id := strings.ToUpper(strings.TrimSpace(v.URL.Query().Get("id")))
+	if id != "" {
+		items = show.Where(items, func(i approval.Item) bool { return i.ID == id })
+	}
 	waiting := show.Where(items, func(i approval.Item) bool { return i.State == approval.Waiting })
 	past := show.Where(items, func(i approval.Item) bool { return i.State != approval.Waiting })
 	slices.SortStableFunc(waiting, func(a, b approval.Item) int { return a.Expires.Compare(b.Expires) })
 	slices.SortStableFunc(past, func(a, b approval.Item) int { return latestOf(&b).Compare(latestOf(&a)) })
-	d := &approvalsData{Waiting: []approvalRow{}, Past: []approvalRow{}}
+	d := &approvalsData{Waiting: []approvalRow{}, Past: []approvalRow{}, ID: id}
 	waiting, d.pagination = paginate(v, waiting, maxWaitingShown)
 	changed, err := v.changesOf(waiting)
 	if err != nil {

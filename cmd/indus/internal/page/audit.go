@@ -20,7 +20,7 @@ import (
 // auditSection is the section at "/audit".
 var auditSection = section{
 	path: "audit", title: "Audit", data: readAudit,
-	fields:  "principal tool server client view approval trace outcome since until text before",
+	fields:  "principal tool server client view approval trace outcome since until text before record",
 	actions: map[string]func(*visit) (string, error){"verify": verifyAudit},
 }
 
@@ -63,7 +63,8 @@ type auditData struct {
 // auditForm holds the fields of the search.
 type auditForm struct {
 	describe.AuditQuery
-	Text string // a part of the record; case does not count
+	Text   string // a part of the record; case does not count
+	Record string // the ID of the only record
 }
 
 func readAudit(v *visit) (*content, error) {
@@ -93,7 +94,7 @@ func auditFormOf(q url.Values) auditForm {
 			Principal: get("principal"), Tool: get("tool"), Server: get("server"), Client: get("client"), View: get("view"),
 			Approval: get("approval"), Trace: get("trace"), Outcome: get("outcome"), Since: get("since"), Until: get("until"),
 		},
-		Text: get("text"),
+		Text: get("text"), Record: get("record"),
 	}
 }
 
@@ -114,12 +115,14 @@ func (d *auditData) search(ctx context.Context, path string, filter *audit.Filte
 		case !filter.Since.IsZero() && r.At.Before(filter.Since.Add(-lateRecords)):
 			last = 0
 			return errSearched
+		case d.form.Record != "" && d.form.Record != r.ID:
+			return nil
 		case !filter.Matches(r) || !bytes.Contains(bytes.ToLower(r.Line()), text):
 			return nil
 		}
 		d.Records = append(d.Records, slices.Clone(json.RawMessage(r.Line())))
 		d.rows = append(d.rows, *r)
-		if len(d.rows) == maxRecordsShown {
+		if len(d.rows) == maxRecordsShown || d.form.Record != "" {
 			return errSearched
 		}
 		return nil
@@ -136,7 +139,7 @@ func (d *auditData) search(ctx context.Context, path string, filter *audit.Filte
 	default:
 		return err
 	}
-	if d.Next == 1 { // there is no record before the first
+	if d.Next == 1 || len(d.rows) > 0 && d.form.Record != "" { // there is no record before the first, or a second
 		d.Next = 0
 	}
 	return nil

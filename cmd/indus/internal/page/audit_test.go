@@ -22,10 +22,11 @@ import (
 type auditJSON struct {
 	Recorded, Stopped bool
 	Records           []struct {
-		Principal string `json:"principal_id"`
-		Type      string `json:"event_type"`
-		Tool      string `json:"tool_name"`
-		Outcome   string
+		Principal  string `json:"principal_id"`
+		Type       string `json:"event_type"`
+		Tool       string `json:"tool_name"`
+		Outcome    string
+		Extensions struct{ Indus struct{ Approval string } }
 	}
 	Next         uint64
 	Damaged      int
