@@ -1,6 +1,7 @@
 package page
 
 import (
+	"strings"
 	"time"
 
 	"github.com/indusagi/indus/approval"
@@ -25,13 +26,12 @@ func approvalsPage(v *visit, d *approvalsData) Node {
 	}
 }
 
-// waitingCard is a call that waits, with the forms of the decision.
+// waitingCard is a call that waits: the request, the arguments, the decision and then the facts.
 func waitingCard(v *visit, row *approvalRow) Node {
 	title := "approval-" + row.ID
 	return Article(Class("card"), Aria("labelledby", title),
-		H3(ID(title), Text(row.ID+": "+callOf(&row.Item))),
-		P(Text("Waits until "), clock(row.Expires), Text(", for another "), countdown(&row.Item), Text(".")),
-		approvalFacts(&row.Item),
+		callHead(&row.Item, H3(ID(title), callTitle(&row.Item))),
+		If(row.Claim != "", P(Class("soft"), Text("Its server claims that "+row.Claim+"."))),
 		Iff(row.Change != nil, func() Node {
 			return Group{
 				P(Class("warn"), Text("The tool "+row.Change.State()+": it is not the version that was approved. It is also "+
@@ -39,14 +39,103 @@ func waitingCard(v *visit, row *approvalRow) Node {
 				placeList(row.Change),
 			}
 		}),
+		changedBefore(&row.Item),
+		argumentList(&row.Item),
 		decisionForms(v, row),
 		If(row.Refusal != "", P(Class("warn"), Text("You cannot allow it: "+show.Escaped(row.Refusal)+"."))),
+		approvalFacts(&row.Item),
+		argumentsJSON(&row.Item),
 	)
 }
 
+// callTitle names a call.
+func callTitle(i *approval.Item) Node {
+	return Group{Strong(Text(show.Escaped(i.Tool))), Text(" of " + show.Escaped(i.Server))}
+}
+
+// callHead begins the card of a call that waits: the call, its caller, and the time that is left.
+func callHead(i *approval.Item, title Node) Node {
+	who := show.Escaped(describe.Caller(i.Principal))
+	if i.Client != "" {
+		who += " with " + show.Escaped(i.Client)
+	}
+	return Div(Class("head"), title,
+		P(Class("left"), Span(Class("soft"), Text("waits for another ")), countdown(i)),
+		P(Class("soft"), Text("for "+who+", "), Span(Class("mono"), Text(i.ID))))
+}
+
 // countdown is the time that is left for the decision about a call.
-func countdown(i *approval.Item) Node {
-	return Span(Data("until", i.Expires.UTC().Format(time.RFC3339)), Text(describe.Left(i).String()))
+func countdown(i *approval.Item) Node { return untilMark(i.Expires, describe.Left(i).String()) }
+
+// untilMark is the time that is left until a time.
+func untilMark(at time.Time, text string) Node {
+	return Span(Class("until"), Data("until", at.UTC().Format(time.RFC3339)), Text(text))
+}
+
+// argumentList shows the arguments of a call for reading.
+func argumentList(i *approval.Item) Node {
+	all, out := shownArguments(i.Shown), Group{}
+	for at := 0; at < len(all); {
+		var facts Group
+		for ; at < len(all) && all[at].kind == shortArgument; at++ {
+			facts = append(facts, Dt(Text(all[at].name)), Dd(Text(all[at].text)))
+		}
+		if facts != nil {
+			out = append(out, Dl(Class("facts"), facts))
+			continue
+		}
+		out = append(out, longArgumentText(i, &all[at]))
+		at++
+	}
+	if len(all) == 0 && len(i.Shown) > len("{}") {
+		out = Group{textBlock("Arguments of "+i.ID, escapedLines(show.IndentJSON(i.Shown)))}
+	}
+	return Group{
+		out, If(len(i.Shown) <= len("{}"), emptyList("It has no arguments.")),
+		If(i.Partial, P(Class("warn"), Text("The arguments are long: only a part is shown."))),
+	}
+}
+
+func longArgumentText(i *approval.Item, a *shownArgument) Node {
+	class, content := "text", Node(Text(a.text))
+	switch a.kind {
+	case commandArgument:
+		class = "command"
+	case diffArgument:
+		class, content = "diff", diffLines(a.text)
+	}
+	return Group{
+		P(Class("label"), Text(a.name)),
+		Pre(Class(class), TabIndex("0"), Role("group"), Aria("label", a.name+" of "+i.ID), content),
+	}
+}
+
+// diffLines marks the lines of a difference.
+func diffLines(text string) Node {
+	return Map(strings.Split(text, "\n"), func(line string) Node {
+		element := Span
+		switch {
+		case strings.HasPrefix(line, "-"):
+			element = Del
+		case strings.HasPrefix(line, "+"):
+			element = Ins
+		}
+		return element(Text(line))
+	})
+}
+
+// argumentsJSON has the exact arguments.
+func argumentsJSON(i *approval.Item) Node {
+	return Details(ID("json-"+i.ID), Summary(Text("Arguments as JSON")),
+		textBlock("Arguments of "+i.ID, escapedLines(show.IndentJSON(i.Shown))))
+}
+
+// changedBefore shows that the tool had changed when the call was made.
+func changedBefore(i *approval.Item) Node {
+	return If(i.Changed != "", Group{
+		P(Class("warn"), Text("The tool has changed since it was accepted:")),
+		textBlock("Changes of the tool of "+i.ID, escapedLines(i.Changed)),
+	})
 }
 
 // decisionForms has the forms of the decisions that the visitor may take.
@@ -58,7 +147,7 @@ func decisionForms(v *visit, row *approvalRow) Node {
 	return Div(Class("actions"),
 		If(row.MayAllow, actionForm(v, "allow", form,
 			Button(Class("main"), ID("allow-"+row.ID), Aria("describedby", title), Text("Allow once")))),
-		If(row.MayDeny, actionForm(v, "deny", form, Div(Class("inline"),
+		If(row.MayDeny, actionForm(v, "deny", form, Div(Class("together"),
 			Label(For(reason), Text("Reason, which the caller gets")),
 			Input(ID(reason), Name("reason"), MaxLength("500"), AutoComplete("off")),
 			Button(Class("danger"), ID("deny-"+row.ID), Aria("describedby", title), Text("Deny"))))),
@@ -67,18 +156,12 @@ func decisionForms(v *visit, row *approvalRow) Node {
 
 // approvalFacts has all about a call, as "indus approvals show" prints it.
 func approvalFacts(i *approval.Item) Node {
-	return Group{
-		Dl(Class("facts"),
-			fact("Server", i.Server), fact("Tool", i.Tool), fact("Title", i.Title), fact("Does", i.Description),
-			fact("Caller", describe.Caller(i.Principal)), fact("Client", describe.Client(i.Client)),
-			fact("View", describe.View(i.View)), fact("Decides", describe.Deciders[i.Way]), fact("Rule", i.Rule),
-			Dt(Text("Asked")), Dd(clock(i.Asked)), fact("Arguments", describe.ArgumentsSize(i))),
-		textBlock("Arguments of "+i.ID, escapedLines(show.IndentJSON(i.Shown))),
-		If(i.Changed != "", Group{
-			P(Class("warn"), Text("The tool has changed since it was accepted:")),
-			textBlock("Changes of the tool of "+i.ID, escapedLines(i.Changed)),
-		}),
-	}
+	return Details(ID("facts-"+i.ID), Summary(Text("Facts")), Dl(Class("facts"),
+		fact("Server", i.Server), fact("Tool", i.Tool), fact("Title", i.Title), fact("Does", i.Description),
+		fact("Caller", describe.Caller(i.Principal)), fact("Client", describe.Client(i.Client)),
+		fact("View", describe.View(i.View)), fact("Decides", describe.Deciders[i.Way]), fact("Rule", i.Rule),
+		Dt(Text("Asked")), Dd(clock(i.Asked)), Dt(Text("Expires")), Dd(clock(i.Expires)),
+		fact("Arguments", describe.ArgumentsSize(i))))
 }
 
 func pastTable(d *approvalsData) Node {
@@ -88,7 +171,7 @@ func pastTable(d *approvalsData) Node {
 			Group{Text(string(row.State)), If(row.State == approval.Allowed, Group{Text(" until "), clock(row.Expires)})},
 			Group{
 				Text(callOf(&row.Item)),
-				Details(ID("past-"+row.ID), Summary(Text("Details of "+row.ID)), approvalFacts(&row.Item)),
+				changedBefore(&row.Item), approvalFacts(&row.Item), argumentsJSON(&row.Item),
 			},
 			Text(show.Escaped(describe.Caller(row.Principal))),
 			Iff(!row.Decided.IsZero(), func() Node { return Text(show.Escaped(row.Verdict())) }),

@@ -68,12 +68,14 @@ func changedPlaces(row *changedRow) Node {
 func placeList(row *changedRow) Node {
 	places, more := shownPlaces(row)
 	return Group{
-		Dl(Class("facts"), Map(places, func(place ledger.Field) Node {
-			return Group{Dt(Text(describe.PlaceName(place.Path))), Dd(changedText(place))}
-		})),
+		Dl(Class("facts"), Map(places, changedPlace)),
 		If(more > 0, P(Class("warn"), Text(strconv.Itoa(more)+" more places have changed: "),
 			Code(Text("indus mcp accept")), Text(" shows them all."))),
 	}
+}
+
+func changedPlace(place ledger.Field) Node {
+	return Group{Dt(Text(describe.PlaceName(place.Path))), Dd(changedText(place))}
 }
 
 // changedText is the change of one place, word by word.

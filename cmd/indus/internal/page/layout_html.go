@@ -2,8 +2,10 @@ package page
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,17 +30,19 @@ func pageHead(title string) Node {
 
 // layout is the page around the content of a section.
 func layout(v *visit, body Node) Node {
+	n := v.site.counts(v.Context())
 	return Doctype(HTML(Lang("en"),
-		Head(pageHead(v.section.title)),
-		Body(
+		Head(pageHead(titleOf(v.section, n))),
+		Body(If(v.Method == http.MethodPost, Data("address", "/"+v.section.path)), // the answer of an action has no other
 			A(Class("skip"), hrefTo("#main"), Text("Skip to the content")),
 			Header(
-				Span(Class("brand"), Text("indus")),
-				Nav(Aria("label", "Sections"), Ul(Map(sections, func(one *section) Node {
-					return Li(A(hrefTo("/"+one.path), If(one == v.section, Aria("current", "page")), Text(one.title)))
-				}))),
+				A(Class("brand"), hrefTo("/"), Text("indus")),
+				Nav(ID("sections"), Aria("label", "Sections"), liveOn("servers approvals tools policy"),
+					Ul(Class("bar"), Data("waits", strconv.Itoa(n.calls+n.tools)), Map(sections, func(one *section) Node { return sectionLink(v, one, n) })),
+					Details(Class("menu"), ID("menu"), Summary(menuTitle(n)),
+						Ul(Map(sections, func(one *section) Node { return sectionLink(v, one, n) })))),
 				If(v.visitor.session != nil, Form(Method("post"), actionTo("/sign-out"),
-					Button(Class("quiet"), Text("Sign out")))),
+					Button(Class("plain"), Text("Sign out")))),
 			),
 			Main(ID("main"), TabIndex("-1"),
 				H1(Text(v.section.title)),
@@ -46,9 +50,39 @@ func layout(v *visit, body Node) Node {
 				Div(ID("problem"), Role("alert"), If(v.failed != "", P(Class("problem"), Text(show.Escaped(v.failed))))),
 				body,
 			),
-			Footer(P(ID("connection"), Role("status"))),
+			Footer(P(ID("connection"), Role("status")),
+				Button(ID("notify"), Type("button"), Class("plain"), Attr("hidden"))),
 		),
 	))
+}
+
+// titleOf returns the title of the document, with the number of calls and tools that wait.
+func titleOf(s *section, n counts) string {
+	if waiting := n.calls + n.tools; waiting > 0 {
+		return fmt.Sprintf("(%d) %s", waiting, s.title)
+	}
+	return s.title
+}
+
+// sectionLink leads to a section, and counts there what waits for a person.
+func sectionLink(v *visit, one *section, n counts) Node {
+	return Li(A(hrefTo("/"+one.path), If(one == v.section, Aria("current", "page")), Text(one.title),
+		countMark(one, n.of(one))))
+}
+
+func countMark(s *section, n int) Node {
+	class := "count"
+	if s != &approvalsSection && s != &changesSection {
+		class = "count fault"
+	}
+	return If(n > 0, Group{Text(" "), Span(Class(class), Textf("%d", n))})
+}
+
+// menuTitle is the closed menu of a narrow screen: the numbers of all that waits.
+func menuTitle(n counts) Node {
+	return Group{
+		Text("Menu"), countMark(&approvalsSection, n.calls+n.tools), countMark(&serversSection, n.servers+n.signIns+n.policy),
+	}
 }
 
 // plainPage is a page without sections. With enters, the browser goes on to "/" by itself.
@@ -145,9 +179,9 @@ func tableCell(column string, content Node) Node {
 	case '=':
 		return Th(Scope("row"), Role("rowheader"), content)
 	case '#':
-		return Td(Role("cell"), Class("number"), Data("label", column[1:]), content)
+		return Td(Role("cell"), Class("number"), Data("label", column[1:]), Div(content))
 	}
-	return Td(Role("cell"), Data("label", column), content)
+	return Td(Role("cell"), Data("label", column), Div(content))
 }
 
 // tableRows returns the rows of a table: the cells of each entry.

@@ -78,6 +78,8 @@ type Options struct {
 	// again.
 	RunsAt  func(server string) string
 	Restart func(ctx context.Context, server string) error
+	// Replicas returns sentences about replicas that are missing, for the overview. Nil means that there are none.
+	Replicas func() []string
 	// AuditPath is the file of the audit. It is "" if requests are not recorded.
 	AuditPath string
 	SignIns   *signin.Tokens
@@ -138,7 +140,7 @@ var sections []*section
 
 func init() {
 	sections = []*section{
-		&homeSection, &serversSection, &callsSection, &approvalsSection, &changesSection, &signInsSection,
+		&homeSection, &approvalsSection, &changesSection, &serversSection, &callsSection, &signInsSection,
 		&usageSection, &trySection, &connectSection, &policySection, &auditSection,
 	}
 }
@@ -250,8 +252,12 @@ func (v *visit) serve(w http.ResponseWriter, action string) {
 	}
 }
 
-// returnTo returns the address after an action: the section, with the query of the form's field "return".
+// returnTo returns the address after an action: the section, with the query of the form's field "return", or the
+// overview if the field "from" is there.
 func (v *visit) returnTo() string {
+	if v.PostForm.Has("from") {
+		return "/"
+	}
 	query, err := url.ParseQuery(strings.TrimPrefix(v.PostForm.Get("return"), "?"))
 	if err != nil || len(query) == 0 {
 		return "/" + v.section.path

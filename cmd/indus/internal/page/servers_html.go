@@ -31,13 +31,13 @@ func serverCells(v *visit, row *serverRow) []Node {
 		Group{Span(Class(phaseClass(*row)), Text(phaseText(*row))),
 			If(row.Era != "", Span(Class("soft"), Text(" "+row.Era))),
 			If(row.Reason != "", P(Text(row.Reason))),
-			If(row.Fault != "", Group{P(Class("bad"), Text(row.Fault)), P(Text(row.Advice))}),
+			If(row.Fault != "", Group{nextAttempt(row.Retry), P(Class("bad"), Text(shortFault(row))), P(Text(row.Advice))}),
 		},
-		Text(strconv.Itoa(row.Tools)),
-		Group{Text(strconv.Itoa(row.InFlight)),
+		someText(row.Tools),
+		Group{If(row.InFlight > 0 || row.Phase != "" && row.Fault == "", Text(strconv.Itoa(row.InFlight))),
 			If(row.Waiting > 0, Span(Class("warn"), Textf(" +%d waiting", row.Waiting)))},
 		sparkline(row.LastMS),
-		Text(strconv.Itoa(row.Restarts)),
+		someText(row.Restarts),
 		Div(Class("actions"), serverActions(v, row)),
 	}
 }
@@ -54,15 +54,18 @@ func serverActions(v *visit, row *serverRow) Node {
 	return nil
 }
 
+// someText is a number, which is left out if it is 0.
+func someText(n int) Node { return If(n > 0, Text(strconv.Itoa(n))) }
+
 // sparkline draws how long calls took.
 func sparkline(ms []float64) Node {
 	if len(ms) == 0 {
-		return Span(Class("soft"), Text("none"))
+		return nil
 	}
 	about := sparkText(ms)
 	return Group{
-		SVG(Class("spark"), Attr("viewBox", "0 0 120 24"), Attr("preserveAspectRatio", "none"), Role("img"),
-			Aria("label", about), El("polyline", Class("stroke"), Attr("points", sparkPoints(ms)))),
+		If(len(ms) > 1, SVG(Class("spark"), Attr("viewBox", "0 0 120 24"), Attr("preserveAspectRatio", "none"), Role("img"),
+			Aria("label", about), El("polyline", Class("stroke"), Attr("points", sparkPoints(ms))))),
 		Span(Class("soft"), Text(about)),
 	}
 }

@@ -59,11 +59,22 @@ type signedUser struct {
 }
 
 func readSignIns(v *visit) (*content, error) {
+	all, err := v.signInServers()
+	if err != nil {
+		return nil, err
+	}
+	d := &signInsData{}
+	all, d.pagination = paginate(v, all, maxSignInServers)
+	d.Servers = append([]signInServer{}, all...)
+	return &content{d, func() gomponents.Node { return signInsPage(v, d) }}, nil
+}
+
+// signInServers returns the servers that need a sign-in, or have one.
+func (v *visit) signInServers() (all []signInServer, err error) {
 	needed := map[string]bool{}
 	for _, st := range v.site.Gateway.Attached().Status() {
 		needed[st.Server] = st.Fault != nil && st.Fault.NeedsSignIn()
 	}
-	var all []signInServer
 	for _, s := range v.site.Gateway.Attached().Fleet.Servers() {
 		if _, ok := signin.Address(s); !ok {
 			continue
@@ -77,10 +88,7 @@ func readSignIns(v *visit) (*content, error) {
 			all = append(all, row)
 		}
 	}
-	d := &signInsData{}
-	all, d.pagination = paginate(v, all, maxSignInServers)
-	d.Servers = append([]signInServer{}, all...)
-	return &content{d, func() gomponents.Node { return signInsPage(v, d) }}, nil
+	return all, nil
 }
 
 // signInServer returns the sign-ins to a server.
