@@ -1,6 +1,7 @@
 package page
 
 import (
+	"net/url"
 	"strconv"
 
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
@@ -26,8 +27,10 @@ func changesPage(v *visit, d *changesData) Node {
 		P(ID("changes-count"), Role("status"), liveOn("tools servers"), Text(counted(d.Total,
 			"Every tool is as it was approved.", "tool is new or has changed since its server was approved.",
 			"tools are new or have changed since their servers were approved."))),
-		If(!d.Stored, P(Class("warn"), Text("No ledger is kept, so that nothing can be accepted."))),
-		Div(ID("changes-list"), liveOn("tools servers"), list, pageLinks(v, d.pagination)),
+		If(!d.Stored, P(Class("warn"), Text("No ledger is kept, so that nothing can be accepted or refused."))),
+		Div(ID("changes-list"), liveOn("tools servers"), list, pageLinks(v, d.pagination),
+			If(len(d.Refused) > 0, Details(ID("refused"), Summary(Text(show.Count(len(d.Refused), "refused tool"))),
+				Map(d.Refused, func(row changedRow) Node { return changedCard(v, d, &row) })))),
 	}
 }
 
@@ -53,8 +56,15 @@ func changedCard(v *visit, d *changesData, row *changedRow) Node {
 		P(Text(state)),
 		P(Class("soft"), Text("Version "), Code(Text(show.Escaped(row.Version)))),
 		changedPlaces(row),
-		If(d.Stored, actionForm(v, "accept", []string{"tool", row.Version}, Button(ID("accept-"+row.Sum),
-			Data("ask", "Accept this version?"), Aria("describedby", title), Text("Accept")))),
+		If(d.Stored, Div(Class("actions"),
+			actionForm(v, "accept", []string{"tool", row.Version}, Button(ID("accept-"+row.Sum),
+				Data("ask", "Accept this version?"), Aria("describedby", title), Text("Accept"))),
+			If(row.Held && row.Refused == "", actionForm(v, "refuse", []string{"tool", row.Version}, Button(Class("danger"),
+				ID("refuse-"+row.Sum), Aria("describedby", title), Text("Refuse")))),
+			A(hrefTo("/try?tool="+url.QueryEscape(row.Name)), Aria("describedby", title), Text("Try it")),
+			If(!row.Held, Span(Class("soft"), Text("It is live: to hold back such tools, write "),
+				Code(Text(`"changes": "hold"`)), Text(" into the configuration."))),
+		)),
 	)
 }
 

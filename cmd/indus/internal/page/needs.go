@@ -26,7 +26,7 @@ type needs struct {
 	// Replicas are sentences about replicas that are missing.
 	Replicas []string `json:"replicas,omitempty"`
 
-	down int // servers
+	changed, down int // tools, and servers
 }
 
 // isEmpty reports whether no person is needed.
@@ -42,7 +42,7 @@ func (v *visit) needs(waiting []approval.Item) (n needs, err error) {
 		return n, err
 	}
 	if len(s.Gateway.Attached().Changed()) > 0 { // without reading the ledger
-		if n.Tools, err = v.changedRows(); err != nil {
+		if n.Tools, n.changed, err = v.changedRows(); err != nil {
 			return n, err
 		}
 	}
@@ -66,19 +66,18 @@ func (v *visit) needs(waiting []approval.Item) (n needs, err error) {
 func firstOf[T any](all []T) []T { return all[:min(len(all), maxNeeds)] }
 
 // changedRows returns the first new and changed tools that no person has refused, the held ones first.
-func (v *visit) changedRows() (rows []changedRow, err error) {
-	all, _, err := v.site.changedTools(v.Context())
+func (v *visit) changedRows() (rows []changedRow, all int, err error) {
+	open, _, err := v.site.changedTools(v.Context())
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	all = show.Where(all, func(o describe.ChangedTool) bool { return !o.Held || o.Held })
+	open = show.Where(open, isOpenChange)
 	held := func(o *describe.ChangedTool) int { return map[bool]int{true: 0, false: 1}[o.Held] }
-	slices.SortStableFunc(all, func(a, b describe.ChangedTool) int { return cmp.Compare(held(&a), held(&b)) })
-	for _, o := range firstOf(all) {
-		o.Compare()
-		rows = append(rows, changedRow{ChangedTool: o})
+	slices.SortStableFunc(open, func(a, b describe.ChangedTool) int { return cmp.Compare(held(&a), held(&b)) })
+	for _, o := range firstOf(open) {
+		rows = append(rows, v.changedRow(o))
 	}
-	return rows, nil
+	return rows, len(open), nil
 }
 
 // lapsedSignIns returns the servers of which a sign-in is missing or has lapsed.
@@ -100,7 +99,11 @@ type counts struct{ calls, tools, servers, signIns, policy int }
 func (s *Site) counts(ctx context.Context) (n counts) {
 	waiting, _ := s.Control.Approvals.List(ctx, &approval.Filter{}) // an error is shown where the calls are
 	n.calls = len(waiting)
-	n.tools = len(s.Gateway.Attached().Changed())
+	if n.tools = len(s.Gateway.Attached().Changed()); n.tools > 0 {
+		if all, _, err := s.changedTools(ctx); err == nil {
+			n.tools = len(show.Where(all, isOpenChange))
+		}
+	}
 	for _, st := range s.Gateway.Attached().Status() {
 		switch {
 		case st.Fault == nil:

@@ -42,7 +42,7 @@ func needList(v *visit, o *overview) Node {
 		If(n.Policy != "", Group{H2(Text("The policy cannot be used")), needCard(
 			P(Class("bad"), Text("What was loaded before goes on. "), A(hrefTo("/policy"), Text("Policy"))),
 			textBlock("The problem of the policy", escapedLines(n.Policy)))}),
-		needGroup("New and changed tools", &changesSection, o.Changes.Tools, len(n.Tools),
+		needGroup("New and changed tools", &changesSection, n.changed, len(n.Tools),
 			Map(n.Tools, func(row changedRow) Node { return toolNeed(&row) })),
 		needGroup("Servers that are down", &serversSection, n.down, len(n.Servers),
 			Map(n.Servers, func(row serverRow) Node { return serverNeed(v, &row) })),

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/arguments"
+	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/internal/wire"
@@ -47,6 +48,9 @@ type tryPage struct {
 	Filter  string      `json:"filter,omitempty"`
 	Tool    *tryForm    `json:"tool,omitempty"`
 	Answer  *tryAnswer  `json:"answer,omitempty"`
+	// Held is the tool that the query names, if it is held back and thus cannot be called.
+	Held *changedRow `json:"held,omitempty"`
+	name string      // of that tool
 }
 
 // tryServer is a server with the number of its tools.
@@ -102,6 +106,11 @@ func readTry(v *visit) (*content, error) {
 	query := v.URL.Query()
 	if name := query.Get("tool"); name != "" {
 		p, err := tryOne(v, name)
+		if errors.Is(err, errNotFound) {
+			if held := v.heldTool(name); held != nil {
+				p, err = &tryPage{Held: held, name: name, Server: held.Server}, nil
+			}
+		}
 		return &content{p, func() gomponents.Node { return tryShown(p) }}, err
 	}
 	p := &tryPage{Servers: []tryServer{}, Tools: []tryTool{}, Server: query.Get("server"), Filter: query.Get("q")}
@@ -176,6 +185,17 @@ func newTryTool(d *toolbox.Descriptor) tryTool {
 	t.Title, _ = wire.Unquote(title)
 	t.Title = text.Clip(t.Title, 200)
 	return t
+}
+
+// heldTool returns the tool with a name if it is held back, or nil.
+func (v *visit) heldTool(name string) *changedRow {
+	all, _, err := v.site.changedTools(v.Context())
+	i := slices.IndexFunc(all, func(o describe.ChangedTool) bool { return o.Held && o.Name == name })
+	if err != nil || i < 0 {
+		return nil
+	}
+	row := v.changedRow(all[i])
+	return &row
 }
 
 // newTryFields returns fields with their defaults, and numbers them for ids.
@@ -358,8 +378,11 @@ var errCallTooLong = errors.New("the time is over")
 
 // callTool calls a tool for the visitor.
 func callTool(v *visit) (string, error) {
-	p, err := tryOne(v, v.PostForm.Get("tool"))
-	if err != nil {
+	name := v.PostForm.Get("tool")
+	p, err := tryOne(v, name)
+	if errors.Is(err, errNotFound) && v.heldTool(name) != nil {
+		return "", fmt.Errorf("%s is held back: look at the changes, and accept or refuse it", name)
+	} else if err != nil {
 		return "", err
 	}
 	f := p.Tool

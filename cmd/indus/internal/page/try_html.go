@@ -11,10 +11,24 @@ import (
 )
 
 func tryShown(p *tryPage) Node {
-	if p.Tool == nil {
+	switch {
+	case p.Held != nil:
+		return tryHeld(p)
+	case p.Tool == nil:
 		return tryList(p)
 	}
 	return tryCall(p)
+}
+
+// tryHeld shows why a held tool cannot be called, and leads to the decision.
+func tryHeld(p *tryPage) Node {
+	return Group{
+		P(A(hrefTo("/try?server="+url.QueryEscape(p.Server)), Text("Other tools"))),
+		H2(Text(show.Escaped(p.name))),
+		P(Class("warn"), Text("It "+p.Held.State()+". It can be called once a person has accepted it.")),
+		placeList(p.Held),
+		P(A(hrefTo("/changes?server="+url.QueryEscape(p.Server)+"#tool-"+p.Held.Sum), Text("Accept or refuse it in Changes"))),
+	}
 }
 
 // tryList lists tools to choose from.
