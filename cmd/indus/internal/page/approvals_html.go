@@ -17,12 +17,12 @@ func approvalsPage(v *visit, d *approvalsData) Node {
 		waiting = Map(d.Waiting, func(row approvalRow) Node { return waitingCard(v, &row) })
 	}
 	return Group{
-		hintLine(Text("Also: "), Code(Text("indus approvals")), Text(", and "), Code(Text("indus approvals watch")),
-			Text(" on a terminal.")),
 		P(ID("approvals-count"), Role("status"), liveOn("approvals"), Text(counted(d.Total, "No call waits for approval.",
 			"call waits for approval.", "calls wait for approval."))),
 		Div(ID("approvals-waiting"), liveOn("approvals"), H2(Text("Waiting")), waiting, pageLinks(v, d.pagination)),
 		Div(ID("approvals-past"), liveOn("approvals"), H2(Text("Past")), pastTable(d)),
+		hintLine(Text("Also: "), Code(Text("indus approvals")), Text(", and "), Code(Text("indus approvals watch")),
+			Text(" on a terminal.")),
 	}
 }
 

@@ -19,8 +19,6 @@ func changesPage(v *visit, d *changesData) Node {
 			If(d.Stored && len(rows) > 1, acceptAll(v, server, rows)))
 	}
 	return Group{
-		hintLine(Text("Also: "), Code(Text("indus mcp accept")), Text(" and "), Code(Text("indus mcp log")),
-			Text(", which shows the history.")),
 		P(Text("A change may be an attack: read the changed text. "), Del(Text("Removed text")), Text(" is struck out, and "),
 			Ins(Text("added text")), Text(" is underlined. Characters that cannot be seen are written as "),
 			Code(Text(`\u{…}`)), Text(".")),
@@ -31,6 +29,8 @@ func changesPage(v *visit, d *changesData) Node {
 		Div(ID("changes-list"), liveOn("tools servers"), list, pageLinks(v, d.pagination),
 			If(len(d.Refused) > 0, Details(ID("refused"), Summary(Text(show.Count(len(d.Refused), "refused tool"))),
 				Map(d.Refused, func(row changedRow) Node { return changedCard(v, d, &row) })))),
+		hintLine(Text("Also: "), Code(Text("indus mcp accept")), Text(" and "), Code(Text("indus mcp log")),
+			Text(", which shows the history.")),
 	}
 }
 

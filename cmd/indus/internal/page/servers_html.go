@@ -10,13 +10,13 @@ import (
 
 func serversPage(v *visit, l serverList) Node {
 	return Group{
-		hintLine(Text("Also: "), Code(Text("indus page servers")), Text(", "), Code(Text("indus mcp ls")), Text(", "),
-			Code(Text("indus mcp enable")), Text(" and "), Code(Text("disable")), Text(", "), Code(Text("indus mcp doctor"))),
 		searchForm("servers", searchField("Name, state or command", l.Filter), Button(Text("Filter"))),
 		Div(ID("servers-live"), liveOn("servers calls"), dataTable("No server matches.",
 			fmt.Sprintf("%d of %d servers", len(l.Servers), l.Total),
 			[]string{"=Server", "State", "#Tools", "#Calls now", "Last calls", "#Restarts", "Actions"},
 			tableRows(l.Servers, func(row *serverRow) []Node { return serverCells(v, row) }))),
+		hintLine(Text("Also: "), Code(Text("indus page servers")), Text(", "), Code(Text("indus mcp ls")), Text(", "),
+			Code(Text("indus mcp enable")), Text(" and "), Code(Text("disable")), Text(", "), Code(Text("indus mcp doctor"))),
 	}
 }
 
