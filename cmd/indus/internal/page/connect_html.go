@@ -23,6 +23,7 @@ func connectShown(p *connectPage) Node {
 			Button(Text("Show")),
 		),
 		offeredHint(len(p.Views)),
+		If(p.Keys, P(A(hrefTo("#create-key"), Text("Create a key")))),
 		Iff(p.Key != nil, func() Node { return connectCreated(p.Key) }),
 		clients,
 		If(p.Keys, connectKey(p)),
@@ -85,7 +86,7 @@ func connectKey(p *connectPage) Node {
 		owner = "You create keys for yourself. The operator creates the others."
 	}
 	return Group{
-		H2(Text("Create a key")),
+		H2(ID("create-key"), Text("Create a key")),
 		Form(Method("post"), actionTo("/connect/key"), Class("stack"), AutoComplete("off"),
 			hiddenField("client", p.Client),
 			keyField("principal", "Principal", p.ownerName(), p.owner != "", owner),
