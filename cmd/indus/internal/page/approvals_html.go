@@ -97,16 +97,16 @@ func argumentList(i *approval.Item) Node {
 }
 
 func longArgumentText(i *approval.Item, a *shownArgument) Node {
-	class, content := "text", Node(Text(a.text))
+	class, lines := "text", Node(Text(a.text))
 	switch a.kind {
 	case commandArgument:
 		class = "command"
 	case diffArgument:
-		class, content = "diff", diffLines(a.text)
+		class, lines = "diff", diffLines(a.text)
 	}
 	return Group{
 		P(Class("label"), Text(a.name)),
-		Pre(Class(class), TabIndex("0"), Role("group"), Aria("label", a.name+" of "+i.ID), content),
+		Pre(Class(class), TabIndex("0"), Role("group"), Aria("label", a.name+" of "+i.ID), lines),
 	}
 }
 
@@ -179,7 +179,8 @@ func pastTable(d *approvalsData) Node {
 	})
 	return Group{
 		dataTable("No approval was decided or has expired in the last days.",
-			"Decided, used and expired approvals, the newest first", []string{"=ID", "State", "Call", "Caller", "Decision"}, rows),
+			"Decided, used and expired approvals, the newest first",
+			[]string{"=ID", "State", "Call", "Caller", "Decision"}, rows),
 		If(d.Older > 0, hintLine(Textf("%d older ones are in ", d.Older), Code(Text("indus approvals ls --all")), Text("."))),
 	}
 }

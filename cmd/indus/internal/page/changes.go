@@ -148,7 +148,7 @@ func refuseChanges(v *visit) (string, error) {
 	for _, o := range selected {
 		if !o.Held {
 			return "", fmt.Errorf(`%s is live, because changes of %s are accepted: "changes": "hold" in the configuration `+
-				`holds back what changed`, o.Name, o.Server)
+				`holds back such tools`, o.Name, o.Server)
 		}
 		refused = append(refused, o.Entry.Refusal(v.author()))
 	}

@@ -38,7 +38,8 @@ func layout(v *visit, body Node) Node {
 			Header(
 				A(Class("brand"), hrefTo("/"), Text("indus")),
 				Nav(ID("sections"), Aria("label", "Sections"), liveOn("servers approvals tools policy"),
-					Ul(Class("bar"), Data("waits", strconv.Itoa(n.calls+n.tools)), Map(sections, func(one *section) Node { return sectionLink(v, one, n) })),
+					Ul(Class("bar"), Data("waits", strconv.Itoa(n.calls+n.tools)),
+						Map(sections, func(one *section) Node { return sectionLink(v, one, n) })),
 					Details(Class("menu"), ID("menu"), Summary(menuTitle(n)),
 						Ul(Map(sections, func(one *section) Node { return sectionLink(v, one, n) })))),
 				If(v.visitor.session != nil, Form(Method("post"), actionTo("/sign-out"),
@@ -86,10 +87,10 @@ func menuTitle(n counts) Node {
 }
 
 // plainPage is a page without sections. With enters, the browser goes on to "/" by itself.
-func plainPage(title string, enters bool, content ...Node) Node {
+func plainPage(title string, enters bool, inside ...Node) Node {
 	return Doctype(HTML(Lang("en"),
 		Head(If(enters, Meta(Attr("http-equiv", "refresh"), Content("0; url=/"))), pageHead(title)),
-		Body(Class("plain"), Main(ID("main"), H1(Text(title)), Group(content))),
+		Body(Class("plain"), Main(ID("main"), H1(Text(title)), Group(inside))),
 	))
 }
 
@@ -121,18 +122,18 @@ func signInForm(failed string) Node {
 
 // actionForm is the form of an action of the section. hidden has names and values of fields. After the action, the
 // visitor sees the section with the same query.
-func actionForm(v *visit, action string, hidden []string, content ...Node) Node {
+func actionForm(v *visit, action string, hidden []string, inside ...Node) Node {
 	form := Group{Method("post"), actionTo("/" + v.section.path + "/" + action)}
 	for field := range slices.Chunk(append(hidden, "return", v.URL.RawQuery), 2) {
 		form = append(form, hiddenField(field[0], field[1]))
 	}
-	return Form(form, Group(content))
+	return Form(form, Group(inside))
 }
 
 func hiddenField(name, value string) Node { return Input(Type("hidden"), Name(name), Value(value)) }
 
 // hintLine is a paragraph of less importance.
-func hintLine(content ...Node) Node { return P(Class("hint"), Group(content)) }
+func hintLine(inside ...Node) Node { return P(Class("hint"), Group(inside)) }
 
 // emptyList says that a list has no entry.
 func emptyList(text string) Node { return P(Class("empty"), Text(text)) }
@@ -157,8 +158,8 @@ func dataTable(empty, caption string, columns []string, rows [][]Node) Node {
 	body := Group{}
 	for _, cells := range rows {
 		row := Group{}
-		for i, content := range cells {
-			row = append(row, tableCell(columns[i], content))
+		for i, inside := range cells {
+			row = append(row, tableCell(columns[i], inside))
 		}
 		body = append(body, Tr(Role("row"), row))
 	}
@@ -174,14 +175,14 @@ func columnHead(column string) Node {
 		Text(strings.TrimLeft(column, "#=")))
 }
 
-func tableCell(column string, content Node) Node {
+func tableCell(column string, inside Node) Node {
 	switch column[0] {
 	case '=':
-		return Th(Scope("row"), Role("rowheader"), content)
+		return Th(Scope("row"), Role("rowheader"), inside)
 	case '#':
-		return Td(Role("cell"), Class("number"), Data("label", column[1:]), Div(content))
+		return Td(Role("cell"), Class("number"), Data("label", column[1:]), Div(inside))
 	}
-	return Td(Role("cell"), Data("label", column), Div(content))
+	return Td(Role("cell"), Data("label", column), Div(inside))
 }
 
 // tableRows returns the rows of a table: the cells of each entry.
@@ -205,8 +206,8 @@ func searchField(label, value string) Node {
 }
 
 // searchForm is a form that selects what a section shows.
-func searchForm(path string, content ...Node) Node {
-	return Form(Method("get"), actionTo("/"+path), Class("inline"), Role("search"), Group(content))
+func searchForm(path string, inside ...Node) Node {
+	return Form(Method("get"), actionTo("/"+path), Class("inline"), Role("search"), Group(inside))
 }
 
 // choiceField is a list of choices. With submits, a choice sends the form.

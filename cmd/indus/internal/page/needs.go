@@ -54,8 +54,8 @@ func (v *visit) needs(waiting []approval.Item) (n needs, err error) {
 	n.down = len(n.Servers)
 	n.Servers = firstOf(n.Servers)
 	n.SignIns, err = v.lapsedSignIns()
-	if problem := s.PolicyProblem(); problem != nil {
-		n.Policy = problem.Error()
+	if cause := s.PolicyProblem(); cause != nil {
+		n.Policy = cause.Error()
 	}
 	if s.Replicas != nil {
 		n.Replicas = s.Replicas()

@@ -17,8 +17,8 @@ func overviewPage(v *visit, o *overview) Node {
 		Div(ID("needs"), liveOn(overviewTopics), needList(v, o)),
 		H2(Text("Now")),
 		Ul(Class("tiles"), ID("overview-tiles"), liveOn(overviewTopics), Map(o.tiles(), tileLink)),
-		P(Text("Clients connect at "), Code(Text(show.Escaped(o.Address))), Text(": see "), A(hrefTo("/connect"), Text("how")),
-			Text(".")),
+		P(Text("Clients connect at "), Code(Text(show.Escaped(o.Address))), Text(": see "),
+			A(hrefTo("/connect"), Text("how")), Text(".")),
 		hintLine(Text("Everything here is also a command: "), Code(Text("indus page SECTION")),
 			Text(" prints a section as JSON, and "), Code(Text("indus help")), Text(" lists the others.")),
 	}
@@ -40,7 +40,7 @@ func needList(v *visit, o *overview) Node {
 		needGroup("Calls that wait", &approvalsSection, o.Approvals.Waiting, len(n.Calls),
 			Map(n.Calls, func(row approvalRow) Node { return callNeed(v, &row) })),
 		If(n.Policy != "", Group{H2(Text("The policy cannot be used")), needCard(
-			P(Class("bad"), Text("What was loaded before goes on. "), A(hrefTo("/policy"), Text("Policy"))),
+			P(Class("bad"), Text("The policy that was loaded before goes on. "), A(hrefTo("/policy"), Text("Policy"))),
 			textBlock("The problem of the policy", escapedLines(n.Policy)))}),
 		needGroup("New and changed tools", &changesSection, n.changed, len(n.Tools),
 			Map(n.Tools, func(row changedRow) Node { return toolNeed(&row) })),
@@ -66,7 +66,7 @@ func needGroup(title string, s *section, all, shown int, cards Node) Node {
 	}
 }
 
-func needCard(content ...Node) Node { return Article(Class("card need"), Group(content)) }
+func needCard(inside ...Node) Node { return Article(Class("card need"), Group(inside)) }
 
 // callNeed is a call that waits, with both decisions.
 func callNeed(v *visit, row *approvalRow) Node {
@@ -90,12 +90,12 @@ func callNeed(v *visit, row *approvalRow) Node {
 }
 
 // overviewForm is the form of an action of another section. After it, the visitor sees the overview again.
-func overviewForm(s *section, action string, hidden []string, content Node) Node {
+func overviewForm(s *section, action string, hidden []string, inside Node) Node {
 	form := Group{Method("post"), actionTo("/" + s.path + "/" + action), hiddenField("from", "overview")}
 	for i := 0; i < len(hidden); i += 2 {
 		form = append(form, hiddenField(hidden[i], hidden[i+1]))
 	}
-	return Form(form, content)
+	return Form(form, inside)
 }
 
 // toolNeed is a new or changed tool, with the first of its changes.

@@ -8,8 +8,8 @@
 //	/sign-in              for administrators with a token
 //	/events               server-sent events: which sections have changed
 //
-// Each section is a file: a function that returns the section's data, and a file of HTML (NAME_html.go) that renders them. With
-// "Accept: application/json", the same data are the answer, as JSON.
+// Each section is a file: a function that returns the section's data, and a file of HTML (NAME_html.go) that renders
+// them. With "Accept: application/json", the same data are the answer, as JSON.
 //
 // # Access
 //
@@ -20,9 +20,9 @@
 //
 // # Hostile text
 //
-// Names, descriptions, arguments, results and log lines come from servers and clients. The HTML escapes them ([Text]), and addresses
-// have one of a few schemes (checkedAddress). The content security policy permits only the style sheet and the script of this package, no inline script, no frame, and
-// no other host.
+// Names, descriptions, arguments, results and log lines come from servers and clients. The HTML escapes them, and
+// addresses have one of a few schemes (checkedAddress). The content security policy permits only the style sheet and the
+// script of this package, no inline script, no frame, and no other host.
 //
 // # Concurrency
 //

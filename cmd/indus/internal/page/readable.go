@@ -137,8 +137,8 @@ func lineDiff(before, after string) string {
 	return strings.Join(out, "\n")
 }
 
-// firstArgument returns the first line of the arguments of a call, for a list of calls: the command or the text, if there
-// is one, else the first values.
+// firstArgument returns the first line of the arguments of a call, for a list of calls: the command, if there is one,
+// else the first values.
 func firstArgument(raw json.RawMessage) string {
 	all := shownArguments(raw)
 	if i := slices.IndexFunc(all, func(a shownArgument) bool { return a.kind == commandArgument }); i >= 0 {

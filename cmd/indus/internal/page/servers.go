@@ -107,7 +107,7 @@ func (r *serverRow) need() int {
 	switch {
 	case r.Phase == string(interop.Faulted) || r.Fault != "":
 		return 0
-	case r.State != string(mcpconfig.Active) && r.State != string(mcpconfig.Disabled): // such as a row that waits for approval
+	case r.State != string(mcpconfig.Active) && r.State != string(mcpconfig.Disabled): // such as a held row
 		return 1
 	case r.State == string(mcpconfig.Disabled):
 		return 4

@@ -27,7 +27,8 @@ func tryHeld(p *tryPage) Node {
 		H2(Text(show.Escaped(p.name))),
 		P(Class("warn"), Text("It "+p.Held.State()+". It can be called once a person has accepted it.")),
 		placeList(p.Held),
-		P(A(hrefTo("/changes?server="+url.QueryEscape(p.Server)+"#tool-"+p.Held.Sum), Text("Accept or refuse it in Changes"))),
+		P(A(hrefTo("/changes?server="+url.QueryEscape(p.Server)+"#tool-"+p.Held.Sum),
+			Text("Accept or refuse it in Changes"))),
 	}
 }
 
