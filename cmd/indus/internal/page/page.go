@@ -21,8 +21,8 @@
 // # Hostile text
 //
 // Names, descriptions, arguments, results and log lines come from servers and clients. The HTML escapes them, and
-// addresses have one of a few schemes (checkedAddress). The content security policy permits only the style sheet and the
-// script of this package, no inline script, no frame, and no other host.
+// addresses have one of a few schemes (checkedAddress). The content security policy permits only the style sheet and
+// the script of this package, no inline script, no frame, and no other host.
 //
 // # Concurrency
 //

@@ -21,7 +21,7 @@ func policyPage(v *visit, d *policyData) Node {
 		Div(ID("policy-mode"), liveIf(isGet, "policy"),
 			P(Text(modeText(d))),
 			If(d.Problem != "", Div(Class("problem"), Role("alert"),
-				P(Text("The policy cannot be used as it is now. What was loaded before goes on:")),
+				P(Text("The policy cannot be used as it is now. The policy that was loaded before goes on:")),
 				textBlock("", escapedLines(d.Problem)))),
 		),
 		Div(ID("policy-form"), liveIf(!exists && isGet, "policy"), If(exists, Group{
