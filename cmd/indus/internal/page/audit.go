@@ -58,6 +58,8 @@ type auditData struct {
 	rows []audit.Record
 	form auditForm
 	live bool // the newest records are shown, and are found fast
+	// recent has the IDs of the records whose requests are among the last ones of "/calls".
+	recent map[string]bool
 }
 
 // auditForm holds the fields of the search.
@@ -81,6 +83,10 @@ func readAudit(v *visit) (*content, error) {
 			return nil, queryError{err}
 		}
 		return shown, nil
+	}
+	d.recent = map[string]bool{}
+	for _, r := range v.site.Control.Activity.Recent() {
+		d.recent[r.ID] = true
 	}
 	filter.Before, _ = strconv.ParseUint(v.URL.Query().Get("before"), 10, 64)
 	return shown, d.search(v.Context(), v.site.AuditPath, &filter)
@@ -198,5 +204,13 @@ func outcomeChoices(all string) []choice {
 // recordText returns a record for a person.
 func recordText(line json.RawMessage) string { return escapedLines(show.IndentJSON(line)) }
 
-// detailText returns the rules, the approval and the reason of a record.
-func detailText(r *audit.Record) string { return show.Escaped(strings.Join(describe.Details(r), "; ")) }
+// detailText returns the rules and the reason of a record. The reason of a call that waits is a text for the caller, who
+// has no page.
+func detailText(r *audit.Record) string {
+	shown := *r
+	shown.Approval, shown.Approver = "", ""
+	if r.Outcome == audit.Deferred && r.Approval != "" {
+		shown.Reason = ""
+	}
+	return show.Escaped(strings.Join(describe.Details(&shown), "; "))
+}

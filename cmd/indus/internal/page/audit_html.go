@@ -2,6 +2,7 @@ package page
 
 import (
 	"encoding/json"
+	"net/url"
 	"strconv"
 
 	"github.com/indusagi/indus/audit"
@@ -22,7 +23,7 @@ func auditPage(v *visit, d *auditData) Node {
 	}
 	return Group{
 		also, auditSearch(&d.form),
-		Div(ID("audit-records"), liveIf(d.live, "audit"), recordTable(d),
+		Div(ID("audit-records"), liveIf(d.live, "audit"), recordTable(v, d),
 			If(d.Stopped, P(Class("warn"), Role("status"),
 				Text("The search has ended before all records were read. It can go on where it stopped."))),
 			If(d.Next > 0, P(olderLink(v, d))),
@@ -66,29 +67,49 @@ func auditSearch(f *auditForm) Node {
 	)
 }
 
-func recordTable(d *auditData) Node {
+func recordTable(v *visit, d *auditData) Node {
 	var rows [][]Node
 	for i := range d.rows {
-		rows = append(rows, recordRow(&d.rows[i], d.Records[i]))
+		rows = append(rows, recordRow(v, d, &d.rows[i], d.Records[i]))
 	}
 	return dataTable("No record matches.", "Records, the newest first",
 		[]string{"Time", "Outcome", "Caller", "Request", "#Duration", "Details"}, rows)
 }
 
-func recordRow(r *audit.Record, line json.RawMessage) []Node {
+func recordRow(v *visit, d *auditData, r *audit.Record, line json.RawMessage) []Node {
 	number := strconv.FormatUint(r.Seq, 10)
 	values := func(label string, value json.RawMessage) Node {
 		return Iff(len(value) > 0, func() Node { return Group{P(Text(label + ":")), textBlock(label, recordText(value))} })
 	}
 	return []Node{
 		clock(r.At),
-		outcomeMark(r.Outcome),
+		Group{outcomeMark(r.Outcome), approvalLink(r.Outcome, show.Escaped(r.Approval)),
+			If(r.Approver != "", Text(" of "+show.Escaped(r.Approver)))},
 		Text(show.Escaped(r.Principal)),
 		Text(show.Escaped(describe.Request(r))),
 		If(r.Duration > 0, Text(describe.Duration(r.Duration))),
-		Group{Text(detailText(r)), Details(ID("record-"+number), Summary(Text("Record "+number)),
-			textBlock("All members", recordText(line)), values("Arguments", r.Arguments), values("Result", r.Result))},
+		Group{
+			Text(detailText(r)),
+			Details(ID("record-"+number), If(d.form.Record != "", Attr("open")), Summary(Text("Record "+number)),
+				recordLinks(v, d, r), textBlock("All members", recordText(line)), values("Arguments", r.Arguments),
+				values("Result", r.Result)),
+		},
 	}
+}
+
+// recordLinks leads to the same request elsewhere: its address here, its trace, and its row in Calls if it is there.
+func recordLinks(v *visit, d *auditData, r *audit.Record) Node {
+	if r.ID == "" {
+		return nil
+	}
+	links := Group{A(hrefTo("/audit?record="+url.QueryEscape(r.ID)), Text("This record alone"))}
+	if trace := traceLink(v, r.Trace); trace != nil {
+		links = append(links, Text(" "), trace)
+	}
+	if d.recent[r.ID] {
+		links = append(links, Text(" "), A(hrefTo("/calls?q="+url.QueryEscape(r.ID)), Text("in Calls")))
+	}
+	return P(links)
 }
 
 func outcomeMark(o audit.Outcome) Node {

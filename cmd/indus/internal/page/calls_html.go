@@ -2,9 +2,11 @@ package page
 
 import (
 	"fmt"
+	"net/url"
 	"strconv"
 
 	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/cmd/indus/internal/show"
 	. "maragu.dev/gomponents"
 	. "maragu.dev/gomponents/html"
 )
@@ -51,11 +53,43 @@ func callTable(v *visit, all []callRow, empty, caption string, inFlight bool) No
 	}))
 }
 
-// callOutcome shows how a request has ended.
-func callOutcome(_ *visit, row *callRow) Node {
-	return Group{
-		outcomeMark(row.Outcome), If(row.Reason != "", Group{Br(), Span(Class("soft"), Text(row.Reason))}),
+// callOutcome shows how a request has ended, with links to its approval, its record and its trace.
+func callOutcome(v *visit, row *callRow) Node {
+	reason := row.Reason
+	if row.Outcome == audit.Deferred && row.Approval != "" {
+		reason = "" // the text for the caller, who has no page
 	}
+	return Group{
+		outcomeMark(row.Outcome), approvalLink(row.Outcome, row.Approval),
+		If(reason != "", Group{Br(), Span(Class("soft"), Text(reason))}),
+		If(row.Record != "" || row.Trace != "", Group{Br(), Span(Class("soft"),
+			If(row.Record != "" && v.site.AuditPath != "", Group{recordLink(row.Record), Text(" ")}),
+			traceLink(v, row.Trace))}),
+	}
+}
+
+// approvalLink leads to the approval that a request waits for, or has spent.
+func approvalLink(o audit.Outcome, id string) Node {
+	if id == "" {
+		return nil
+	}
+	text := " by approval "
+	if o == audit.Deferred {
+		text = ", waits: "
+	}
+	return Group{Text(text), A(hrefTo("/approvals?id="+url.QueryEscape(id)), Text(id))}
+}
+
+func recordLink(id string) Node {
+	return A(hrefTo("/audit?record="+url.QueryEscape(id)), Text("record"))
+}
+
+// traceLink leads to the records of a trace. Its title has the whole id.
+func traceLink(v *visit, id string) Node {
+	if id == "" || v.site.AuditPath == "" {
+		return nil
+	}
+	return A(hrefTo("/audit?trace="+url.QueryEscape(id)), TitleAttr("trace "+show.Escaped(id)), Text("trace"))
 }
 
 // callActions has the actions on a request in flight.
@@ -68,7 +102,7 @@ func callActions(v *visit, row *callRow) Node {
 	}
 	return Group{
 		If(row.Outcome == audit.Deferred, P(Class("warn"), Text("waits for "),
-			A(hrefTo("/approvals"), Text("approval "+row.Approval)))),
+			A(hrefTo("/approvals?id="+url.QueryEscape(row.Approval)), Text("approval "+row.Approval)))),
 		action,
 	}
 }
