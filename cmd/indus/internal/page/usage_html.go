@@ -124,8 +124,10 @@ func latencyTable(u *usage, title, column string, all []activity.Latency) Node {
 	})
 	return Group{
 		H2(Text(title)),
-		dataTable("Nothing was called in the last "+u.Period+".", title+" of the last "+u.Period+": the most failures first, and then "+
-			"the slowest. The durations p50 and p95 are within a tenth.", append([]string{"=" + column}, latencyColumns...), rows),
+		dataTable("Nothing was called in the last "+u.Period+".",
+			title+" of the last "+u.Period+": the most failures first, and then the slowest. "+
+				"The durations p50 and p95 are within a tenth.",
+			append([]string{"=" + column}, latencyColumns...), rows),
 	}
 }
 
