@@ -32,7 +32,7 @@ SDKS := -gcflags=github.com/anthropics/...=-l -gcflags=github.com/openai/...=-l
 # A program with the race detector sleeps for a second before it exits, and so does each package's test.
 export GORACE := atexit_sleep_ms=0
 
-.PHONY: all build test providers deployment chaos registry check check-all lint fuzz-second format vet staticcheck templates race platforms conformance fuzz bench compare soak release release-check peers clean
+.PHONY: all build test providers deployment chaos registry check check-all lint fuzz-second format vet staticcheck race platforms conformance fuzz bench compare soak release release-check peers clean
 
 all: build
 
@@ -79,7 +79,7 @@ chaos:
 registry:
 	cd internal/testkit/mcpregistry && $(GO) vet ./... && $(GO) test -vet=off ./...
 
-lint: format vet staticcheck templates
+lint: format vet staticcheck
 
 check: lint platforms race fuzz-second
 
@@ -95,14 +95,6 @@ vet:
 staticcheck:
 	cd tools && $(GO) build -o ../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	GOFLAGS="$$($(GO) env GOFLAGS) $(RACE)" bin/staticcheck ./...
-
-# The Go code of the page's templates is in the tree, so that users need no generator.
-templates:
-	cd tools && $(GO) build -o ../bin/templ github.com/a-h/templ/cmd/templ
-	bin/templ fmt -fail cmd/indus/internal/page
-	@before=$$(cat cmd/indus/internal/page/*_templ.go | cksum); bin/templ generate -path cmd/indus/internal/page; \
-	if [ "$$before" != "$$(cat cmd/indus/internal/page/*_templ.go | cksum)" ]; then \
-		echo "the templates were newer than their Go code: commit the files *_templ.go"; exit 1; fi
 
 # Windows must compile; macOS must, and cannot be run here. This is a type check from source of all packages, their tests and
 # what they import, and no build: that would compile everything once more for each system. make release builds and links.

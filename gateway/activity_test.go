@@ -47,11 +47,11 @@ func TestAnActivityHasWhatTheAuditHas(t *testing.T) {
 			}}})
 			want := map[string]int{}
 			for _, r := range read() {
-				want[shortRecord(r)]++
+				want[r.ID+" "+shortRecord(r)]++
 			}
 			got := map[string]int{}
 			for _, r := range a.Recent() {
-				got[shortRecord(r)]++
+				got[r.ID+" "+shortRecord(r)]++
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)

@@ -213,11 +213,14 @@ func (x *exchange) keep(result json.RawMessage, err error) (json.RawMessage, err
 // keep stores the record of an entry.
 func (g *Gateway) keep(e *entry) error {
 	e.Reason, e.Target = g.maskText(e.Reason), g.maskText(e.Target)
-	g.opts.Control.Activity.Record(&e.Record, e.unlisted)
+	var err error
 	if log := g.opts.Control.Audit; log != nil {
-		return log.Append(&e.Record)
+		if err = log.Append(&e.Record); err != nil {
+			e.ID = "" // the record is not in the log
+		}
 	}
-	return nil
+	g.opts.Control.Activity.Record(&e.Record, e.unlisted)
+	return err
 }
 
 func notRecorded(err error) error {

@@ -131,6 +131,9 @@ type EndpointStatus struct {
 	// Replacing reports that the server serves while a successor with a newer configuration connects beside it. Only a
 	// [Fleet] sets it.
 	Replacing bool
+	// Retry is the time of the next attempt to connect, if the server is down and an attempt follows. It is in the past
+	// while the attempt runs. Only a [Fleet] sets it.
+	Retry time.Time
 }
 
 // Endpoint is one connection to one MCP server. It is used once: it stays Closed or Faulted, and a [Fleet] makes a new

@@ -327,6 +327,9 @@ func (m *member) status() EndpointStatus {
 	default:
 		st.Fault = s.listFault
 	}
+	if !s.up && s.trying && s.connectFault != nil {
+		st.Retry = s.retry
+	}
 	return st
 }
 

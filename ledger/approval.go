@@ -3,6 +3,8 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"strings"
+	"time"
 )
 
 // toolID identifies a tool of a server under one configuration, by its name in the log.
@@ -112,6 +114,25 @@ func Approve(ctx context.Context, log Log, note string, versions ...Entry) error
 	}
 	_, err := log.Append(ctx, accepts...)
 	return err
+}
+
+// noteRefused begins the note of a Hold by which a person refuses a version.
+const noteRefused = "refused "
+
+// Refusal returns the entry by which a person refuses a version of a tool, given as a Hold of [Changed]. Once [Log]
+// has it, the version stays held and counts as decided, until a person accepts it. note names the person.
+func (e Entry) Refusal(note string) Entry {
+	e.Op, e.Run, e.Note, e.Changed = Hold, string(NewKey()), noteRefused+note, true
+	e.Seq, e.At = 0, time.Time{}
+	return e
+}
+
+// RefusedBy returns the note about the person who refused the version of a Hold, or "".
+func (e Entry) RefusedBy() string {
+	if by, isRefusal := strings.CutPrefix(e.Note, noteRefused); isRefusal && e.Op == Hold {
+		return by
+	}
+	return ""
 }
 
 func (e Entry) accepted(run, note string) Entry {

@@ -60,6 +60,9 @@ func (c *entrySelector) addServer(e Entry, approved string) {
 	case Enroll, Hold:
 		c.kept[entryGroup{kind: "newest", tool: tool}] = e.Seq
 		c.keepFirst(entryGroup{kind: "enrolled", tool: server}, e)
+		if e.RefusedBy() != "" {
+			c.kept[entryGroup{kind: "refused", tool: tool}] = e.Seq
+		}
 		if e.Sum == approved {
 			c.kept[entryGroup{kind: "approved", tool: tool}] = e.Seq
 		}

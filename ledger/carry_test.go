@@ -160,3 +160,22 @@ func TestWhatIsCarriedIsCarriedAgain(t *testing.T) {
 		t.Errorf("%d of %d entries are carried", len(once), len(all))
 	}
 }
+
+// An archive keeps the refusal of a version, also if a later run has held the same version again.
+func TestARefusalIsCarried(t *testing.T) {
+	t.Parallel()
+	held := ledger.Entry{Op: ledger.Hold, Server: "s", Tool: "t", Name: "s__t", Config: "c", Sum: "2", Run: "r", Changed: true, Seq: 2}
+	all := []ledger.Entry{
+		{Op: ledger.Enroll, Server: "s", Tool: "t", Name: "s__t", Config: "c", Sum: "1", Run: "r", Seq: 1}, held,
+		held.Refusal("by bob"), held,
+	}
+	all[2].Seq, all[3].Seq, all[3].Run = 3, 4, "later"
+	carried := ledger.Carried(all)
+	i := slices.IndexFunc(carried, func(e ledger.Entry) bool { return e.RefusedBy() == "by bob" })
+	if i < 0 || carried[i].Sum != "2" || carried[i].Run == held.Run {
+		t.Errorf("%+v", carried)
+	}
+	if changed := ledger.Changed(carried); len(changed) != 1 || changed[0].RefusedBy() != "" {
+		t.Errorf("%+v", changed)
+	}
+}

@@ -29,10 +29,11 @@ const (
 	maxKeptText   = 256  // of each text of a record, in bytes
 )
 
-// Tracker has the requests of a gateway: those in flight, the last ones, and sums since it was made. They are the
-// requests that an audit records, and their records have no arguments and results. URIs and reasons are masked, and all
-// texts are cut at 256 bytes. Clients and servers wrote them: they may contain any character. The memory is bounded,
-// and nothing runs in the background.
+// Tracker has the requests of a gateway: those in flight, the last ones, their latencies, and sums since it was made.
+// They are the requests that an audit records, and their records have no arguments and results. The ID of one of the
+// last requests is the ID of its record in the audit, or "" if it has none. URIs and reasons are masked, and all texts
+// are cut at 256 bytes. Clients and servers wrote them: they may contain any character. The memory is bounded, and
+// nothing runs in the background.
 type Tracker struct {
 	mu       sync.Mutex
 	watchers watch.List
@@ -43,6 +44,9 @@ type Tracker struct {
 	sums     map[Kind]map[usageKey]*Usage
 	minutes  map[int64]minute // by the minute since 1970 modulo keptMinutes
 	servers  map[string]*ring[time.Duration]
+
+	latencies map[Kind]map[usageKey]*measured
+	forgot    map[Kind]int64 // the minute in which unused keys were removed last
 }
 
 // Kind selects the sums of [Tracker.Usage].
@@ -124,8 +128,9 @@ func (r *ring[T]) all() []T {
 func New() *Tracker {
 	return &Tracker{
 		began: time.Now(), inFlight: map[uint64]*Request{}, minutes: map[int64]minute{},
-		sums:    map[Kind]map[usageKey]*Usage{OfTools: {}, OfServers: {}, OfCallers: {}},
-		servers: map[string]*ring[time.Duration]{},
+		sums:      map[Kind]map[usageKey]*Usage{OfTools: {}, OfServers: {}, OfCallers: {}},
+		servers:   map[string]*ring[time.Duration]{},
+		latencies: map[Kind]map[usageKey]*measured{OfTools: {}, OfServers: {}}, forgot: map[Kind]int64{},
 	}
 }
 
@@ -177,7 +182,7 @@ func (r *Request) End() (cancelled bool) {
 // bounded returns a record without contents, whose texts are cut.
 func bounded(r *audit.Record) audit.Record {
 	out := *r
-	out.Arguments, out.Result, out.Policies = nil, nil, nil
+	out.Arguments, out.Result, out.Policies, out.Previous, out.Hash = nil, nil, nil, "", ""
 	for _, s := range [...]*string{
 		&out.Principal, &out.Type, &out.Tool, &out.Target, &out.View, &out.Client, &out.ClientVersion, &out.Method,
 		&out.Session, &out.Address, &out.Approver, &out.Trace, &out.Reason,
@@ -195,23 +200,26 @@ func (t *Tracker) Record(r *audit.Record, unlisted bool) {
 		return
 	}
 	kept := bounded(r)
+	end := kept.At.Add(kept.Duration) // a request may last longer than a day
 	t.mu.Lock()
 	t.recent.add(keptRequests, kept)
 	t.sum(OfCallers, usageKey{name: kept.Principal}, &kept)
 	if kept.Server != "" {
 		t.sum(OfServers, usageKey{name: kept.Server}, &kept)
+		t.measure(OfServers, usageKey{name: kept.Server}, end, &kept)
 		if kept.Tool != "" {
 			key := usageKey{server: kept.Server, name: kept.Tool}
 			if unlisted {
 				key = usageKey{other: true}
 			}
 			t.sum(OfTools, key, &kept)
+			t.measure(OfTools, key, end, &kept)
 		}
 		if kept.Outcome == audit.Allowed && kept.Method == protocol.MethodToolsCall {
 			t.durationsOf(kept.Server).add(keptDurations, kept.Duration)
 		}
 	}
-	at := kept.At.Add(kept.Duration).Unix() / 60 // of the end: a request may last longer than a day
+	at := end.Unix() / 60
 	m := t.minutes[at%keptMinutes]
 	if m.at != at {
 		m = minute{at: at}

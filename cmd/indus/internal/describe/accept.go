@@ -26,6 +26,7 @@ type ChangedTool struct {
 	New      bool   `json:"new,omitempty"` // no version of the tool is approved
 	Held     bool   `json:"held"`
 	Accepted bool   `json:"accepted"`
+	Refused  string `json:"refused,omitempty"` // names the person who refused the held version
 	Since    string `json:"since"`
 	// Fields holds the differences from the approved version. For a new tool, it holds all members. [ChangedTool.Compare]
 	// sets it.
@@ -40,7 +41,12 @@ type ChangedTool struct {
 
 // ChangedTools returns the tools that a person may accept, without their differences.
 func ChangedTools(entries []ledger.Entry) (out []ChangedTool) {
-	approved := ledger.Approved(entries)
+	approved, refused := ledger.Approved(entries), map[command.Version]string{}
+	for _, e := range entries {
+		if by := e.RefusedBy(); by != "" {
+			refused[command.VersionOf(e)] = by
+		}
+	}
 	for _, e := range ledger.Changed(entries) {
 		o := ChangedTool{
 			Server: e.Server, Tool: e.Tool, Name: e.Name, Version: e.Name + "@" + e.Sum[:min(versionChars, len(e.Sum))],
@@ -49,6 +55,9 @@ func ChangedTools(entries []ledger.Entry) (out []ChangedTool) {
 		}
 		before, ok := approved(e)
 		o.approved, o.New = before, !ok
+		if o.Held {
+			o.Refused = refused[command.VersionOf(e)]
+		}
 		out = append(out, o)
 	}
 	return out
@@ -70,6 +79,8 @@ func (o *ChangedTool) State() string {
 	switch {
 	case o.Accepted:
 		return "is accepted"
+	case o.Refused != "":
+		state = "is refused " + show.Escaped(o.Refused) + ", and is held back since " + show.Time(o.Entry.At)
 	case o.Held:
 		state = "is held back since " + show.Time(o.Entry.At)
 	}

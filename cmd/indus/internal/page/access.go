@@ -309,14 +309,14 @@ func (s *Site) enter(w http.ResponseWriter, r *http.Request) {
 	case !s.isLocal(r):
 		s.refuse(w, r, errNotLocal)
 	case own != nil && own.link == link && link != "":
-		writeHTML(w, r, http.StatusOK, entered())
+		writeHTML(w, http.StatusOK, entered())
 	default:
 		if err := s.useLink(w, r, link); err != nil {
 			s.refuse(w, r, err)
 			return
 		}
 		s.record(&audit.Record{Type: "indus.page.enter", Outcome: audit.Allowed, Address: addressOf(r)})
-		writeHTML(w, r, http.StatusOK, entered())
+		writeHTML(w, http.StatusOK, entered())
 	}
 }
 
@@ -344,7 +344,7 @@ func (s *Site) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method != http.MethodPost {
-		writeHTML(w, r, http.StatusOK, signInForm(""))
+		writeHTML(w, http.StatusOK, signInForm(""))
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -355,7 +355,7 @@ func (s *Site) signIn(w http.ResponseWriter, r *http.Request) {
 		id, err = s.administrator(r, token)
 	}
 	if err != nil {
-		writeHTML(w, r, http.StatusForbidden, signInForm(show.Clean(err.Error())))
+		writeHTML(w, http.StatusForbidden, signInForm(show.Clean(err.Error())))
 		return
 	}
 	s.begin(w, r, &session{token: token, owner: string(id.Principal)})
@@ -373,7 +373,7 @@ func (s *Site) signOut(w http.ResponseWriter, v *visit) {
 	}
 	s.access.end(func(one *session) bool { return one == v.visitor.session })
 	http.SetCookie(w, s.cookie(v.Request, ""))
-	writeHTML(w, v.Request, http.StatusOK, noAccess("you are signed out", s.Guard() != nil))
+	writeHTML(w, http.StatusOK, noAccess("you are signed out", s.Guard() != nil))
 }
 
 // refuse answers a request without access. The status is never 401: an MCP client would try to sign in.
@@ -382,5 +382,5 @@ func (s *Site) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		writeJSON(w, http.StatusForbidden, problem{show.Clean(err.Error())})
 		return
 	}
-	writeHTML(w, r, http.StatusForbidden, noAccess(show.Clean(err.Error()), s.Guard() != nil))
+	writeHTML(w, http.StatusForbidden, noAccess(show.Clean(err.Error()), s.Guard() != nil))
 }

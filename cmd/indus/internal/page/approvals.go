@@ -9,12 +9,15 @@ import (
 	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/toolbox"
+	"maragu.dev/gomponents"
 )
 
 // approvalsSection is the section at "/approvals".
 var approvalsSection = section{
-	path: "approvals", title: "Approvals", fields: "page", data: readApprovals,
+	path: "approvals", title: "Approvals", fields: "page id", data: readApprovals,
 	actions: map[string]func(*visit) (string, error){
 		"allow": func(v *visit) (string, error) { return decideApproval(v, true) },
 		"deny":  func(v *visit) (string, error) { return decideApproval(v, false) },
@@ -31,6 +34,8 @@ type approvalsData struct {
 	// Waiting has the calls that wait, the first to expire first.
 	Waiting []approvalRow `json:"waiting"`
 	pagination
+	// ID is the only approval that is shown, or "".
+	ID string `json:"id,omitempty"`
 	// Past has the latest decided, used and expired approvals of the last days, the newest first. Older is the number of
 	// the others.
 	Past  []approvalRow `json:"past"`
@@ -44,6 +49,8 @@ type approvalRow struct {
 	MayDeny  bool `json:"mayDeny"`
 	// Refusal is the reason for which the visitor may not allow the call.
 	Refusal string `json:"refusal,omitempty"`
+	// Claim is the claim of the server about the effect of the tool, or "".
+	Claim string `json:"claim,omitempty"`
 	// Change is set if the tool differs from its approved version now.
 	Change *changedRow `json:"change,omitempty"`
 }
@@ -53,12 +60,29 @@ func readApprovals(v *visit) (*content, error) {
 	if err != nil {
 		return nil, err
 	}
+	id := strings.ToUpper(strings.TrimSpace(v.URL.Query().Get("id")))
+	if id != "" {
+		items = show.Where(items, func(i approval.Item) bool { return i.ID == id })
+	}
 	waiting := show.Where(items, func(i approval.Item) bool { return i.State == approval.Waiting })
 	past := show.Where(items, func(i approval.Item) bool { return i.State != approval.Waiting })
 	slices.SortStableFunc(waiting, func(a, b approval.Item) int { return a.Expires.Compare(b.Expires) })
 	slices.SortStableFunc(past, func(a, b approval.Item) int { return latestOf(&b).Compare(latestOf(&a)) })
-	d := &approvalsData{Waiting: []approvalRow{}, Past: []approvalRow{}}
+	d := &approvalsData{Waiting: []approvalRow{}, Past: []approvalRow{}, ID: id}
 	waiting, d.pagination = paginate(v, waiting, maxWaitingShown)
+	if d.Waiting, err = v.waitingRows(waiting); err != nil {
+		return nil, err
+	}
+	for _, i := range past[:min(len(past), maxPastShown)] {
+		d.Past = append(d.Past, approvalRow{Item: i})
+	}
+	d.Older = len(past) - len(d.Past)
+	return &content{d, func() gomponents.Node { return approvalsPage(v, d) }}, nil
+}
+
+// waitingRows returns calls that wait, with the changes of their tools.
+func (v *visit) waitingRows(waiting []approval.Item) ([]approvalRow, error) {
+	rows := []approvalRow{}
 	changed, err := v.changesOf(waiting)
 	if err != nil {
 		return nil, err
@@ -68,13 +92,31 @@ func readApprovals(v *visit) (*content, error) {
 		if row.Change = changed[toolName{i.Server, i.Tool}]; row.Change != nil {
 			row.Changed = "" // the card shows the difference of now
 		}
-		d.Waiting = append(d.Waiting, row)
+		row.Claim = v.claimOf(i.Server, i.Tool)
+		rows = append(rows, row)
 	}
-	for _, i := range past[:min(len(past), maxPastShown)] {
-		d.Past = append(d.Past, approvalRow{Item: i})
+	return rows, nil
+}
+
+// claimOf returns the claim of a server about the effect of a tool, or "".
+func (v *visit) claimOf(server, tool string) string {
+	all := v.site.Gateway.Attached().Snapshot("").Tools
+	i := slices.IndexFunc(all, func(d toolbox.Descriptor) bool { return d.Server == server && d.Tool == tool })
+	if i < 0 {
+		return ""
 	}
-	d.Older = len(past) - len(d.Past)
-	return &content{d, approvalsPage(v, d)}, nil
+	annotations, _ := wire.Lookup(all[i].Wire.JSON, "annotations")
+	isTrue := func(name string) bool {
+		value, _ := wire.Lookup(annotations, name)
+		return string(value) == "true"
+	}
+	switch {
+	case isTrue("destructiveHint"):
+		return "it may destroy something"
+	case isTrue("readOnlyHint"):
+		return "it changes nothing"
+	}
+	return ""
 }
 
 // toolName is a tool of a server.

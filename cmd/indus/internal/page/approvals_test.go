@@ -71,7 +71,7 @@ func TestTheOperatorAllowsACall(t *testing.T) {
 	}
 	b := d.browse()
 	text := b.open("/approvals")
-	wants(t, text, id+": merge of s", "&lt;b&gt;client&lt;/b&gt;, as it names itself", "&#34;text&#34;: &#34;to main&#34;",
+	wants(t, text, id, "<strong>merge</strong> of s", "&lt;b&gt;client&lt;/b&gt;, as it names itself", "&#34;text&#34;: &#34;to main&#34;",
 		"another person than the caller", row.Rule, `datetime="`+row.Expires.UTC().Format(time.RFC3339)+`"`,
 		"1 call waits for approval.")
 	wants(t, b.submit("/approvals/allow", "id", id), "allowed "+id+": merge of s, for local until ")

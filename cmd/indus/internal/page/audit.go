@@ -14,12 +14,13 @@ import (
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"maragu.dev/gomponents"
 )
 
 // auditSection is the section at "/audit".
 var auditSection = section{
 	path: "audit", title: "Audit", data: readAudit,
-	fields:  "principal tool server client view approval trace outcome since until text before",
+	fields:  "principal tool server client view approval trace outcome since until text before record",
 	actions: map[string]func(*visit) (string, error){"verify": verifyAudit},
 }
 
@@ -57,18 +58,21 @@ type auditData struct {
 	rows []audit.Record
 	form auditForm
 	live bool // the newest records are shown, and are found fast
+	// recent has the IDs of the records whose requests are among the last ones of "/calls".
+	recent map[string]bool
 }
 
 // auditForm holds the fields of the search.
 type auditForm struct {
 	describe.AuditQuery
-	Text string // a part of the record; case does not count
+	Text   string // a part of the record; case does not count
+	Record string // the ID of the only record
 }
 
 func readAudit(v *visit) (*content, error) {
 	d := &auditData{Recorded: v.site.AuditPath != "", Records: []json.RawMessage{}}
 	d.form = auditFormOf(v.URL.Query())
-	shown := &content{d, auditPage(v, d)}
+	shown := &content{d, func() gomponents.Node { return auditPage(v, d) }}
 	if !d.Recorded {
 		return shown, nil
 	}
@@ -79,6 +83,10 @@ func readAudit(v *visit) (*content, error) {
 			return nil, queryError{err}
 		}
 		return shown, nil
+	}
+	d.recent = map[string]bool{}
+	for _, r := range v.site.Control.Activity.Recent() {
+		d.recent[r.ID] = true
 	}
 	filter.Before, _ = strconv.ParseUint(v.URL.Query().Get("before"), 10, 64)
 	return shown, d.search(v.Context(), v.site.AuditPath, &filter)
@@ -92,7 +100,7 @@ func auditFormOf(q url.Values) auditForm {
 			Principal: get("principal"), Tool: get("tool"), Server: get("server"), Client: get("client"), View: get("view"),
 			Approval: get("approval"), Trace: get("trace"), Outcome: get("outcome"), Since: get("since"), Until: get("until"),
 		},
-		Text: get("text"),
+		Text: get("text"), Record: get("record"),
 	}
 }
 
@@ -113,12 +121,14 @@ func (d *auditData) search(ctx context.Context, path string, filter *audit.Filte
 		case !filter.Since.IsZero() && r.At.Before(filter.Since.Add(-lateRecords)):
 			last = 0
 			return errSearched
+		case d.form.Record != "" && d.form.Record != r.ID:
+			return nil
 		case !filter.Matches(r) || !bytes.Contains(bytes.ToLower(r.Line()), text):
 			return nil
 		}
 		d.Records = append(d.Records, slices.Clone(json.RawMessage(r.Line())))
 		d.rows = append(d.rows, *r)
-		if len(d.rows) == maxRecordsShown {
+		if len(d.rows) == maxRecordsShown || d.form.Record != "" {
 			return errSearched
 		}
 		return nil
@@ -135,7 +145,7 @@ func (d *auditData) search(ctx context.Context, path string, filter *audit.Filte
 	default:
 		return err
 	}
-	if d.Next == 1 { // there is no record before the first
+	if d.Next == 1 || len(d.rows) > 0 && d.form.Record != "" { // there is no record before the first, or a second
 		d.Next = 0
 	}
 	return nil
@@ -162,7 +172,7 @@ func verifyAudit(v *visit) (string, error) {
 	}
 	verified := describe.NewVerification(path, report)
 	d := &auditData{Recorded: true, Records: []json.RawMessage{}, Verification: verified}
-	v.answer = &content{d, auditPage(v, d)}
+	v.answer = &content{d, func() gomponents.Node { return auditPage(v, d) }}
 	return "", nil
 }
 
@@ -194,5 +204,13 @@ func outcomeChoices(all string) []choice {
 // recordText returns a record for a person.
 func recordText(line json.RawMessage) string { return escapedLines(show.IndentJSON(line)) }
 
-// detailText returns the rules, the approval and the reason of a record.
-func detailText(r *audit.Record) string { return show.Escaped(strings.Join(describe.Details(r), "; ")) }
+// detailText returns the rules and the reason of a record. The reason of a call that waits is a text for the caller, who
+// has no page.
+func detailText(r *audit.Record) string {
+	shown := *r
+	shown.Approval, shown.Approver = "", ""
+	if r.Outcome == audit.Deferred && r.Approval != "" {
+		shown.Reason = ""
+	}
+	return show.Escaped(strings.Join(describe.Details(&shown), "; "))
+}

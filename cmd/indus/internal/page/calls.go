@@ -10,6 +10,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/gateway/activity"
+	"maragu.dev/gomponents"
 )
 
 // callsSection is the section at "/calls".
@@ -41,6 +42,8 @@ type callRow struct {
 	Outcome    audit.Outcome `json:"outcome,omitempty"`
 	Reason     string        `json:"reason,omitempty"`
 	Approval   string        `json:"approval,omitempty"`
+	Record     string        `json:"record,omitempty"` // the ID of the record in the audit
+	Trace      string        `json:"trace,omitempty"`
 	DurationMS float64       `json:"durationMs"`
 	BytesIn    int64         `json:"bytesIn"`
 	BytesOut   int64         `json:"bytesOut"`
@@ -70,18 +73,19 @@ func readCalls(v *visit) (*content, error) {
 			l.Recent = append(l.Recent, row)
 		}
 	}
-	return &content{l, callsPage(v, l)}, nil
+	return &content{l, func() gomponents.Node { return callsPage(v, l) }}, nil
 }
 
 func (l *callList) selects(row *callRow) bool {
-	return matches(l.Filter, row.Caller, row.Client, row.Server, row.Name, row.Method, row.View)
+	return matches(l.Filter, row.Caller, row.Client, row.Server, row.Name, row.Method, row.View, row.Approval, row.Record,
+		row.Trace)
 }
 
 func callRowOf(r *audit.Record) callRow {
 	return callRow{
 		At: r.At, Caller: show.Clean(describe.Caller(r.Principal)), Client: show.Clean(r.Client + " " + r.ClientVersion),
 		View: r.View, Server: r.Server, Name: show.Clean(cmp.Or(r.Tool, r.Target)), Method: show.Clean(r.Method), Era: r.Era,
-		Outcome: r.Outcome, Reason: show.Clean(r.Reason), Approval: r.Approval, DurationMS: milliseconds(r.Duration),
+		Outcome: r.Outcome, Reason: show.Clean(r.Reason), Approval: r.Approval, Record: r.ID, Trace: r.Trace, DurationMS: milliseconds(r.Duration),
 		BytesIn: r.BytesIn, BytesOut: r.BytesOut, Tokens: activity.Tokens(r),
 	}
 }

@@ -238,3 +238,48 @@ func TestServers(t *testing.T) {
 		t.Error(status, text)
 	}
 }
+
+// A call that waits leads to its approval and its record, each leads back, and all have the same call.
+func TestACallLeadsToItsRecordAndApproval(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, deskOptions{
+		audit: true, servers: map[string]*mcp.Server{"s": newEcho(&mcp.Tool{Name: "one"}).Server}, policy: `
+permit(principal, action, resource);
+@approve("other") permit(principal, action == Action::"call", resource == Tool::"s/one");`,
+	})
+	d.call("", "s__one", map[string]any{"text": "a"})
+	d.call("", "s__one", map[string]any{"text": "b"})
+	var calls struct {
+		Recent []struct{ Method, Approval, Record, Name string }
+	}
+	d.show("/calls?outcome=deferred", &calls)
+	if len(calls.Recent) != 2 {
+		t.Fatalf("%+v", calls)
+	}
+	for _, call := range calls.Recent {
+		var record auditJSON
+		d.show("/audit?record="+call.Record, &record)
+		if len(record.Records) != 1 || record.Next != 0 || call.Approval == "" ||
+			record.Records[0].Extensions.Indus.Approval != call.Approval {
+			t.Errorf("%+v of %+v", record, call)
+		}
+		var waits struct{ Waiting, Past []struct{ ID, Tool string } }
+		d.show("/approvals?id="+strings.ToLower(call.Approval), &waits)
+		if len(waits.Waiting) != 1 || waits.Waiting[0].ID != call.Approval || len(waits.Past) != 0 {
+			t.Errorf("%+v of %+v", waits, call)
+		}
+		for _, q := range []string{call.Record, call.Approval} {
+			again := calls
+			again.Recent = nil
+			d.show("/calls?q="+q, &again)
+			if len(again.Recent) != 1 || again.Recent[0] != call {
+				t.Errorf("%s: %+v", q, again)
+			}
+		}
+	}
+	var none auditJSON
+	d.show("/audit?record=01ARZ3NDEKTSV4RRFFQ69G5FAV", &none)
+	if len(none.Records) != 0 || none.Next != 0 {
+		t.Errorf("%+v", none)
+	}
+}

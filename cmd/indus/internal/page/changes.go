@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,12 +13,13 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
+	"maragu.dev/gomponents"
 )
 
 // changesSection is the section at "/changes".
 var changesSection = section{
 	path: "changes", title: "Changes", fields: "server page", data: readChanges,
-	actions: map[string]func(*visit) (string, error){"accept": acceptChanges},
+	actions: map[string]func(*visit) (string, error){"accept": acceptChanges, "refuse": refuseChanges},
 }
 
 const (
@@ -31,6 +33,8 @@ const (
 type changesData struct {
 	Tools []changedRow `json:"tools"`
 	pagination
+	// Refused has tools whose version a person has refused. They stay held back, and can be accepted.
+	Refused []changedRow `json:"refused,omitempty"`
 	// Stored reports whether a ledger is kept. Without it nothing can be accepted.
 	Stored bool `json:"stored"`
 }
@@ -77,28 +81,47 @@ func readChanges(v *visit) (*content, error) {
 		all = show.Where(all, func(o describe.ChangedTool) bool { return o.Server == server })
 	}
 	d := &changesData{Tools: []changedRow{}, Stored: log != nil}
-	all, d.pagination = paginate(v, all, maxChangesShown)
+	refused := show.Where(all, func(o describe.ChangedTool) bool { return o.Refused != "" })
+	all, d.pagination = paginate(v, show.Where(all, isOpenChange), maxChangesShown)
 	for _, o := range all {
-		o.Compare()
-		d.Tools = append(d.Tools, changedRow{o, v.site.Gateway.Attached().Policy(o.Server) == config.DenyChanges})
+		d.Tools = append(d.Tools, v.changedRow(o))
 	}
-	return &content{d, changesPage(v, d)}, nil
+	for _, o := range refused[:min(len(refused), maxChangesShown)] {
+		d.Refused = append(d.Refused, v.changedRow(o))
+	}
+	return &content{d, func() gomponents.Node { return changesPage(v, d) }}, nil
 }
 
-// acceptChanges accepts tools, which the fields "tool" name as "indus mcp accept" does.
-func acceptChanges(v *visit) (string, error) {
+// isOpenChange reports whether a tool waits for the decision of a person.
+func isOpenChange(o describe.ChangedTool) bool { return o.Refused == "" }
+
+// changedRow returns a tool with its differences.
+func (v *visit) changedRow(o describe.ChangedTool) changedRow {
+	o.Compare()
+	return changedRow{o, v.site.Gateway.Attached().Policy(o.Server) == config.DenyChanges}
+}
+
+// selectChanges returns the tools that the fields "tool" name as for "indus mcp accept", and the ledger.
+func (v *visit) selectChanges() ([]describe.ChangedTool, ledger.Log, error) {
 	words := v.PostForm["tool"]
 	if len(words) == 0 {
-		return "", errors.New("no tool is named: tool=NAME@VERSION, as the list has it")
+		return nil, nil, errors.New("no tool is named: tool=NAME@VERSION, as the list has it")
 	}
 	all, log, err := v.site.changedTools(v.Context())
 	switch {
 	case err != nil:
-		return "", err
+		return nil, nil, err
 	case log == nil:
-		return "", errors.New(`no ledger is kept, so that nothing can be accepted: start "indus serve" without --no-ledger`)
+		return nil, nil, errors.New(`no ledger is kept, so that nothing can be accepted or refused: ` +
+			`start "indus serve" without --no-ledger`)
 	}
 	selected, err := describe.SelectTools(all, words)
+	return selected, log, err
+}
+
+// acceptChanges accepts tools.
+func acceptChanges(v *visit) (string, error) {
+	selected, log, err := v.selectChanges()
 	if err != nil {
 		return "", err
 	}
@@ -113,6 +136,29 @@ func acceptChanges(v *visit) (string, error) {
 	}
 	names := show.Names(selected, func(o describe.ChangedTool) string { return o.Name })
 	return "accepted " + show.List(names, show.MaxNamed, "tools"), nil
+}
+
+// refuseChanges refuses versions of tools that are held back. They stay held back, and no longer wait for a person.
+func refuseChanges(v *visit) (string, error) {
+	selected, log, err := v.selectChanges()
+	if err != nil {
+		return "", err
+	}
+	var refused []ledger.Entry
+	for _, o := range selected {
+		if !o.Held {
+			return "", fmt.Errorf(`%s is live, because changes of %s are accepted: "changes": "hold" in the configuration `+
+				`holds back such tools`, o.Name, o.Server)
+		}
+		refused = append(refused, o.Entry.Refusal(v.author()))
+	}
+	ctx, cancel := context.WithTimeout(v.Context(), ledgerWait)
+	defer cancel()
+	if _, err := log.Append(ctx, refused...); err != nil {
+		return "", err
+	}
+	names := show.Names(selected, func(o describe.ChangedTool) string { return o.Name })
+	return "refused " + show.List(names, show.MaxNamed, "tools"), nil
 }
 
 // author names the visitor in the ledger.

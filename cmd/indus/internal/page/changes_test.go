@@ -22,6 +22,7 @@ type changesJSON struct {
 		describe.ChangedTool
 		Denied bool
 	}
+	Refused      []describe.ChangedTool
 	Total, Pages int
 	Stored       bool
 }
@@ -255,4 +256,67 @@ func TestManyChanges(t *testing.T) {
 	if got.Total != many-20 {
 		t.Errorf("%d tools are left", got.Total)
 	}
+}
+
+// A person refuses the held version of a tool. It stays held back and no longer waits, also for other replicas. The next
+// version waits again, and a refused version can be accepted.
+func TestAHeldToolIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, shared := range []*clustertest.Memory{nil, {}} {
+		e := newEcho(&mcp.Tool{Name: "read", Description: "Reads a file."})
+		d := newDesk(t, deskOptions{
+			servers: map[string]*mcp.Server{"s": e.Server}, changes: config.HoldChanges, cluster: shared,
+		})
+		b := d.browse()
+		change := func(text string) (version string) {
+			e.list(&mcp.Tool{Name: "read", Description: text})
+			for page := ""; !strings.Contains(page, text); page = b.open("/changes") {
+				d.awaitChanges(1)
+			}
+			var got changesJSON
+			if d.show("/changes", &got); len(got.Tools) == 0 {
+				return ""
+			}
+			return got.Tools[0].Version
+		}
+		version := change("sends it away")
+		wants(t, b.submit("/changes/refuse", "tool", version), "refused s__read")
+		var got changesJSON
+		d.show("/changes", &got)
+		if len(got.Tools) != 0 || got.Total != 0 || len(got.Refused) != 1 || got.Refused[0].Version != version {
+			t.Fatalf("%+v", got)
+		}
+		text := b.open("/changes")
+		wants(t, text, "Every tool is as it was approved.", "is refused by ", ", on the page, and is held back since", "1 refused tool")
+		if strings.Contains(text, `class="count`) || strings.Contains(text, "refuse-"+got.Refused[0].Sum) {
+			t.Errorf("a refused tool waits for a person: %s", text)
+		}
+		if answer := d.call("", "s__read", nil); answer == "echo " {
+			t.Error("a refused tool can be called")
+		}
+		wants(t, b.open("/try?tool=s__read"), "is refused by ", "once a person has accepted it", `href="/changes?server=s#tool-`)
+		wants(t, b.submit("/try/call", "tool", "s__read"), "s__read is held back: look at the changes")
+		if next := change("sends it elsewhere"); next == version || next == "" {
+			t.Error("the next version does not wait")
+		}
+		if change("sends it away") != "" {
+			t.Error("the refused version waits again")
+		}
+		wants(t, b.submit("/changes/accept", "tool", version), "accepted s__read")
+		d.awaitChanges(0)
+	}
+}
+
+// A tool that is live is not refused: the text names the way to hold it back.
+func TestALiveToolIsNotRefused(t *testing.T) {
+	t.Parallel()
+	e := newEcho(&mcp.Tool{Name: "read", Description: "one"})
+	d := newDesk(t, deskOptions{servers: map[string]*mcp.Server{"s": e.Server}})
+	e.list(&mcp.Tool{Name: "read", Description: "two"})
+	d.awaitChanges(1)
+	var got changesJSON
+	d.show("/changes", &got)
+	_, failed := d.act("/changes/refuse", "tool", got.Tools[0].Version)
+	wants(t, failed, "s__read is live", `"changes": "hold"`)
+	wants(t, d.browse().open("/changes"), "It is live: to hold back such tools")
 }

@@ -58,7 +58,7 @@ Actions and their fields ([…] may be left out):
   servers/restart, servers/enable, servers/disable  server=NAME
   calls/cancel                                      id=ID
   approvals/allow, approvals/deny                   id=ID [reason=TEXT]
-  changes/accept                                    tool=NAME@VERSION
+  changes/accept, changes/refuse                    tool=NAME@VERSION
   sign-ins/sign-in, sign-ins/sign-out               server=NAME [principal=PRINCIPAL]
   try/call                                          tool=NAME [arg/NAME=VALUE]... or args=JSON
   connect/key                                       client=CLIENT [principal=NAME] [view=VIEW]

@@ -13,6 +13,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/mcpconfig"
+	"maragu.dev/gomponents"
 )
 
 // connectSection is the section at "/connect".
@@ -21,7 +22,7 @@ var connectSection = section{
 	data: func(v *visit) (*content, error) {
 		query := v.URL.Query()
 		p, err := readConnect(v, query.Get("client"), query.Get("view"), "")
-		return &content{p, connectShown(v, p)}, err
+		return &content{p, func() gomponents.Node { return connectShown(p) }}, err
 	},
 	actions: map[string]func(*visit) (string, error){"key": createKey},
 }
@@ -170,7 +171,7 @@ func createKey(v *visit) (string, error) {
 		Token: token, ID: key.ID, Principal: string(key.Principal()), Groups: key.Groups, Views: key.Views,
 		Expires: key.Expires,
 	}
-	v.answer = &content{p, connectShown(v, p)}
+	v.answer = &content{p, func() gomponents.Node { return connectShown(p) }}
 	return "created the key " + key.ID + ": it is shown only now", nil
 }
 

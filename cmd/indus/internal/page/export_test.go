@@ -19,3 +19,6 @@ func SetSearchWait(d time.Duration) time.Duration {
 	searchWait = d
 	return before
 }
+
+// CheckedAddress returns an address as the page writes it.
+func CheckedAddress(address string) string { return checkedAddress(address) }

@@ -92,17 +92,48 @@ func sparkPoints(ms []float64) string {
 	return strings.Join(out, " ")
 }
 
-// plotText describes a plot.
-func plotText(bars []usageBar) string {
-	return fmt.Sprintf("From %s on; the highest bar is %s", bars[0].At.Format(show.TimeFormat),
-		show.Count(int(highest(bars)), "request"))
+// slotText returns the length of a slot of a chart.
+func slotText(d time.Duration) string {
+	switch {
+	case d == time.Hour:
+		return "an hour"
+	case d > time.Hour:
+		return show.Count(int(d/time.Hour), "hour")
+	case d == time.Minute:
+		return "a minute"
+	}
+	return show.Count(int(d/time.Minute), "minute")
 }
 
-func highest(bars []usageBar) int64 {
-	return slices.MaxFunc(bars, func(a, b usageBar) int { return int(a.Requests - b.Requests) }).Requests
+// timesText returns a slot of a chart.
+func timesText(from time.Time, length time.Duration) string {
+	return from.Local().Format("15:04") + " to " + from.Add(length).Local().Format("15:04")
 }
 
-// barHeight returns the height of a bar of a plot of 120.
-func barHeight(bars []usageBar, n int64) float64 {
-	return 118 * float64(n) / float64(max(highest(bars), 1))
+// roundLatency returns a duration with two digits: its error is a tenth.
+func roundLatency(d time.Duration) time.Duration {
+	unit := time.Duration(1)
+	for d/unit >= 100 {
+		unit *= 10
+	}
+	return d.Round(unit)
+}
+
+// formatTick returns milliseconds for an axis.
+func formatTick(ms float64) string {
+	if ms >= 1000 {
+		return strconv.FormatFloat(ms/1000, 'g', 3, 64) + " s"
+	}
+	return strconv.FormatFloat(ms, 'g', 3, 64) + " ms"
+}
+
+// shortNumber returns a number for an axis.
+func shortNumber(n float64) string {
+	switch {
+	case n >= 1e6:
+		return strconv.FormatFloat(n/1e6, 'g', 3, 64) + " M"
+	case n >= 1e4:
+		return strconv.FormatFloat(n/1e3, 'g', 3, 64) + " k"
+	}
+	return strconv.FormatFloat(n, 'f', 0, 64)
 }

@@ -173,4 +173,13 @@ func TestAServerIsSwitchedInItsFile(t *testing.T) {
 		t.Errorf("%+v", row)
 	}
 	post("enable", "c"+evil, "there is no such entry")
+
+	// The last action counts, also before the gateway has read the file again.
+	post("disable", "b", "b is off at "+file)
+	post("enable", "b", "b is on at "+file)
+	post("enable", "b", "it is so already")
+	post("disable", "b", "b is off at "+file)
+	if !strings.Contains(text(), `"enabled": false`) {
+		t.Error(text())
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
+	"maragu.dev/gomponents"
 )
 
 // overview is the content of "/".
@@ -39,6 +40,12 @@ type overview struct {
 	Audit struct {
 		Recorded bool `json:"recorded"`
 	} `json:"audit"`
+	// Day counts the requests of the last 24 hours.
+	Day struct {
+		Requests int64 `json:"requests"`
+		Errors   int64 `json:"errors"` // of them, failed or denied
+	} `json:"day"`
+	Needs needs `json:"needs"`
 }
 
 func readOverview(v *visit) (*content, error) {
@@ -50,7 +57,7 @@ func readOverview(v *visit) (*content, error) {
 		switch {
 		case st.Phase == interop.Ready:
 			o.Servers.Ready++
-		case st.Phase == interop.Faulted:
+		case st.Fault != nil:
 			o.Servers.Down++
 		case attached.Fleet.Idle(st.Server):
 			o.Servers.Idle++
@@ -71,6 +78,13 @@ func readOverview(v *visit) (*content, error) {
 		return nil, err
 	}
 	o.Approvals.Waiting = len(waiting)
+	if o.Needs, err = v.needs(waiting); err != nil {
+		return nil, err
+	}
+	for _, minute := range s.Control.Activity.Minutes(24 * 60) {
+		o.Day.Requests += minute.Requests
+		o.Day.Errors += minute.Errors
+	}
 	set, mode := s.currentPolicy()
 	o.Policy.Mode = mode
 	if set != nil {
@@ -78,7 +92,7 @@ func readOverview(v *visit) (*content, error) {
 	}
 	o.Calls.InFlight = len(s.Control.Activity.InFlight())
 	o.Audit.Recorded = s.AuditPath != ""
-	return &content{o, overviewPage(o)}, nil
+	return &content{o, func() gomponents.Node { return overviewPage(v, o) }}, nil
 }
 
 // tile is a part of the overview that leads to a section.
@@ -92,6 +106,7 @@ type tile struct {
 func (o *overview) tiles() []tile {
 	return []tile{
 		o.serverTile(),
+		o.usageTile(),
 		countTile(&callsSection, o.Calls.InFlight, "request is in flight", "requests are in flight", ""),
 		countTile(&approvalsSection, o.Approvals.Waiting, "call waits", "calls wait", "warn"),
 		o.changesTile(),
@@ -123,6 +138,14 @@ func (o *overview) serverTile() tile {
 		parts, t.class = append(parts, fmt.Sprintf("%d down", o.Servers.Down)), "bad"
 	}
 	t.text = strings.Join(parts, ", ")
+	return t
+}
+
+func (o *overview) usageTile() tile {
+	t := countTile(&usageSection, int(o.Day.Requests), "request in 24 hours", "requests in 24 hours", "")
+	if o.Day.Errors > 0 {
+		t.text += fmt.Sprintf(", %d failed or denied", o.Day.Errors)
+	}
 	return t
 }
 

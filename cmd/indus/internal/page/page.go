@@ -8,8 +8,8 @@
 //	/sign-in              for administrators with a token
 //	/events               server-sent events: which sections have changed
 //
-// Each section is a file: a function that returns the section's data, and a template (templ) that renders them. With
-// "Accept: application/json", the same data are the answer, as JSON.
+// Each section is a file: a function that returns the section's data, and a file of HTML (NAME_html.go) that renders
+// them. With "Accept: application/json", the same data are the answer, as JSON.
 //
 // # Access
 //
@@ -20,9 +20,9 @@
 //
 // # Hostile text
 //
-// Names, descriptions, arguments, results and log lines come from servers and clients. Templates escape them. The
-// content security policy permits only the style sheet and the script of this package, no inline script, no frame, and
-// no other host.
+// Names, descriptions, arguments, results and log lines come from servers and clients. The HTML escapes them, and
+// addresses have one of a few schemes (checkedAddress). The content security policy permits only the style sheet and
+// the script of this package, no inline script, no frame, and no other host.
 //
 // # Concurrency
 //
@@ -31,6 +31,7 @@
 package page
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -46,7 +47,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/a-h/templ"
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
@@ -55,6 +55,7 @@ import (
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
+	"maragu.dev/gomponents"
 )
 
 // Options has the parts of the running gateway that the page shows. All fields without a remark are required.
@@ -77,6 +78,8 @@ type Options struct {
 	// again.
 	RunsAt  func(server string) string
 	Restart func(ctx context.Context, server string) error
+	// Replicas returns sentences about replicas that are missing, for the overview. Nil means that there are none.
+	Replicas func() []string
 	// AuditPath is the file of the audit. It is "" if requests are not recorded.
 	AuditPath string
 	SignIns   *signin.Tokens
@@ -129,7 +132,7 @@ type section struct {
 // content is what a section shows: data as JSON, or html.
 type content struct {
 	data any
-	html templ.Component
+	html func() gomponents.Node // called once all data are there
 }
 
 // sections lists the sections in the order of the navigation.
@@ -137,7 +140,7 @@ var sections []*section
 
 func init() {
 	sections = []*section{
-		&homeSection, &serversSection, &callsSection, &approvalsSection, &changesSection, &signInsSection,
+		&homeSection, &approvalsSection, &changesSection, &serversSection, &callsSection, &signInsSection,
 		&usageSection, &trySection, &connectSection, &policySection, &auditSection,
 	}
 }
@@ -249,8 +252,12 @@ func (v *visit) serve(w http.ResponseWriter, action string) {
 	}
 }
 
-// returnTo returns the address after an action: the section, with the query of the form's field "return".
+// returnTo returns the address after an action: the section, with the query of the form's field "return", or the
+// overview if the field "from" is there.
 func (v *visit) returnTo() string {
+	if v.PostForm.Has("from") {
+		return "/"
+	}
 	query, err := url.ParseQuery(strings.TrimPrefix(v.PostForm.Get("return"), "?"))
 	if err != nil || len(query) == 0 {
 		return "/" + v.section.path
@@ -304,14 +311,14 @@ func (v *visit) show(w http.ResponseWriter, status int) {
 				writeJSON(w, status, problem{v.failed})
 				return
 			}
-			shown = &content{html: templ.NopComponent}
+			shown = &content{html: func() gomponents.Node { return nil }}
 		}
 	}
 	if wantsJSON(v.Request) {
 		writeJSON(w, status, shown.data)
 		return
 	}
-	writeHTML(w, v.Request, status, layout(v, shown.html))
+	writeHTML(w, status, layout(v, shown.html()))
 }
 
 // errNotFound means that a part of a section does not exist.
@@ -360,10 +367,12 @@ func writeJSON(w http.ResponseWriter, status int, data any) {
 	_ = out.Encode(data)
 }
 
-func writeHTML(w http.ResponseWriter, r *http.Request, status int, c templ.Component) {
+func writeHTML(w http.ResponseWriter, status int, node gomponents.Node) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_ = c.Render(r.Context(), w)
+	var text bytes.Buffer
+	_ = node.Render(&text)
+	_, _ = w.Write(text.Bytes())
 }
 
 // setHeaders sets the headers of all answers of the page. The policy permits only the files of this package, and images

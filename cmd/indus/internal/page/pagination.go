@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/a-h/templ"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"maragu.dev/gomponents"
 )
 
 // pagination describes the shown page of a long list.
@@ -54,19 +54,14 @@ func offered(all []choice, chosen string) []choice {
 }
 
 // liveIf returns the attribute of a part of the page that is fetched again after events of a topic, if it is live.
-func liveIf(isLive bool, topic string) templ.Attributes {
-	if isLive {
-		return templ.Attributes{"data-live": topic}
-	}
-	return nil
-}
+func liveIf(isLive bool, topic string) gomponents.Node { return gomponents.If(isLive, liveOn(topic)) }
 
 // withQuery returns the address of the section with the query of the request, but another value of one field.
-func (v *visit) withQuery(name, value string) templ.SafeURL {
+func (v *visit) withQuery(name, value string) string {
 	query := url.Values{}
 	for key, values := range v.URL.Query() {
 		query[key] = values
 	}
 	query.Set(name, value)
-	return templ.SafeURL("/" + v.section.path + "?" + query.Encode())
+	return "/" + v.section.path + "?" + query.Encode()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/policy"
+	"maragu.dev/gomponents"
 )
 
 // policySection is the section at "/policy".
@@ -74,7 +75,7 @@ func (s *Site) currentPolicy() (*policy.Set, string) {
 
 func readPolicy(v *visit) (*content, error) {
 	d := v.policyData()
-	return &content{d, policyPage(v, d)}, nil
+	return &content{d, func() gomponents.Node { return policyPage(v, d) }}, nil
 }
 
 func (v *visit) policyData() *policyData {
@@ -130,7 +131,7 @@ var policyActions = []policy.Action{
 // explainPolicy explains the decision about a request, as "indus policy explain" does.
 func explainPolicy(v *visit) (string, error) {
 	d := v.policyData()
-	v.answer = &content{d, policyPage(v, d)}
+	v.answer = &content{d, func() gomponents.Node { return policyPage(v, d) }}
 	set, _ := v.site.currentPolicy()
 	if set == nil {
 		return "", errors.New("there is no policy, and everything is permitted")

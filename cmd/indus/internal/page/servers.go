@@ -1,6 +1,8 @@
 package page
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +14,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"
+	"maragu.dev/gomponents"
 )
 
 // serversSection is the section at "/servers".
@@ -54,23 +57,35 @@ type serverRow struct {
 	TookMS   float64   `json:"connectMs,omitempty"`
 	LastMS   []float64 `json:"callsMs,omitempty"` // of the last calls
 	Fault    string    `json:"fault,omitempty"`
+	Retry    time.Time `json:"retry,omitzero"` // the next attempt, if the server is down
 	Advice   string    `json:"advice,omitempty"`
 	Stderr   string    `json:"stderr,omitempty"`
+
+	needsSignIn bool // it is down because a sign-in is missing
 }
 
 // readServers returns the servers that the query "q" selects.
 func readServers(v *visit) (*content, error) {
-	g := v.site.Gateway
+	l := serverList{Servers: []serverRow{}, Filter: v.URL.Query().Get("q")}
+	for _, row := range v.site.serverRows() {
+		l.Total++
+		if len(l.Servers) < maxRows && matches(l.Filter, row.ID, row.State, row.Phase, row.Target) {
+			l.Servers = append(l.Servers, row)
+		}
+	}
+	return &content{l, func() gomponents.Node { return serversPage(v, l) }}, nil
+}
+
+// serverRows returns all rows, sorted by need: servers that are down come first, and servers that are off come last.
+func (s *Site) serverRows() (all []serverRow) {
 	running := map[string]interop.EndpointStatus{}
-	for _, st := range g.Attached().Status() {
+	for _, st := range s.Gateway.Attached().Status() {
 		running[st.Server] = st
 	}
-	l := serverList{Servers: []serverRow{}, Filter: v.URL.Query().Get("q")}
-	for _, r := range v.site.Config().Rows {
+	for _, r := range s.Config().Rows {
 		if r.Server.ID == "" || r.State == mcpconfig.Shadowed {
 			continue
 		}
-		l.Total++
 		row := serverRow{
 			ID: r.Server.ID, State: string(r.State), Reason: command.JoinHint(r.Reason, r.Hint), Kind: string(r.Kind),
 			Target: r.Target, Place: fmt.Sprintf("%s:%d", r.File, r.Line),
@@ -79,26 +94,44 @@ func readServers(v *visit) (*content, error) {
 			row.Reason = ""
 		}
 		if st, ok := running[row.ID]; ok && r.State == mcpconfig.Active {
-			v.site.addStatus(&row, &st)
+			s.addStatus(&row, &st)
 		}
-		if len(l.Servers) < maxRows && matches(l.Filter, row.ID, row.State, row.Phase, row.Target) {
-			l.Servers = append(l.Servers, row)
-		}
+		all = append(all, row)
 	}
-	return &content{l, serversPage(v, l)}, nil
+	slices.SortStableFunc(all, func(a, b serverRow) int { return cmp.Compare(a.need(), b.need()) })
+	return all
 }
+
+// need returns the place of a row in the order of the need for a person.
+func (r *serverRow) need() int {
+	switch {
+	case r.Phase == string(interop.Faulted) || r.Fault != "":
+		return 0
+	case r.State != string(mcpconfig.Active) && r.State != string(mcpconfig.Disabled): // such as a held row
+		return 1
+	case r.State == string(mcpconfig.Disabled):
+		return 4
+	case r.Phase != string(interop.Ready) && r.Phase != idlePhase:
+		return 2
+	}
+	return 3
+}
+
+// idlePhase is the phase of a server that starts when it is needed.
+const idlePhase = "idle"
 
 // addStatus adds the state of the running server to a row.
 func (s *Site) addStatus(row *serverRow, st *interop.EndpointStatus) {
 	fleet := s.Gateway.Attached().Fleet
 	row.Phase, row.Version, row.Era, row.Tools = string(st.Phase), st.Version, string(st.Era), st.Tools
 	if fleet.Idle(row.ID) {
-		row.Phase = "idle"
+		row.Phase = idlePhase
 	}
 	row.Replica = s.RunsAt(row.ID)
 	row.TookMS, row.Restarts = milliseconds(st.Took), s.Gateway.Restarts(row.ID)
 	row.InFlight, row.Waiting = fleet.Load(row.ID)
 	if st.Fault != nil {
+		row.Retry, row.needsSignIn = st.Retry, st.Fault.NeedsSignIn()
 		row.Fault, row.Advice = show.Clean(st.Fault.Error()), show.Clean(st.Fault.Advice())
 	}
 	if e, err := fleet.Endpoint(row.ID, ""); err == nil {
@@ -139,17 +172,15 @@ func restartServer(v *visit) (string, error) {
 	return id + " is being restarted", nil
 }
 
-// switchServer writes into the row's file whether the server is on. The gateway follows the file.
+// switchServer writes into the row's file whether the server is on. The gateway follows the file a moment later, so the
+// file decides whether there is anything to change.
 func switchServer(v *visit, on bool) (string, error) {
 	id := v.PostForm.Get("server")
 	row, ok := v.site.Config().Find(id, func(r mcpconfig.Row) bool {
 		return r.State == mcpconfig.Active || r.State == mcpconfig.Disabled
 	})
-	switch {
-	case !ok:
+	if !ok {
 		return "", fmt.Errorf("%q: %w", id, errNotFound)
-	case on == (row.State == mcpconfig.Active):
-		return "", errors.New("it is so already")
 	}
 	ctx, cancel := context.WithTimeout(v.Context(), actionWait)
 	defer cancel()
@@ -159,13 +190,17 @@ func switchServer(v *visit, on bool) (string, error) {
 	}
 	defer unlock()
 	file, err := mcpconfig.Open(row.File)
-	if err == nil {
-		err = file.Enable(id, on)
-	}
-	if err == nil {
-		err = file.Save()
-	}
 	if err != nil {
+		return "", err
+	}
+	before := file.Text()
+	if err := file.Enable(id, on); err != nil {
+		return "", err
+	}
+	if bytes.Equal(before, file.Text()) {
+		return "", errors.New("it is so already")
+	}
+	if err := file.Save(); err != nil {
 		return "", err
 	}
 	if on {

@@ -10,6 +10,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/interop/config"
+	"maragu.dev/gomponents"
 )
 
 // signInsSection is the section at "/sign-ins".
@@ -58,11 +59,22 @@ type signedUser struct {
 }
 
 func readSignIns(v *visit) (*content, error) {
+	all, err := v.signInServers()
+	if err != nil {
+		return nil, err
+	}
+	d := &signInsData{}
+	all, d.pagination = paginate(v, all, maxSignInServers)
+	d.Servers = append([]signInServer{}, all...)
+	return &content{d, func() gomponents.Node { return signInsPage(v, d) }}, nil
+}
+
+// signInServers returns the servers that need a sign-in, or have one.
+func (v *visit) signInServers() (all []signInServer, err error) {
 	needed := map[string]bool{}
 	for _, st := range v.site.Gateway.Attached().Status() {
 		needed[st.Server] = st.Fault != nil && st.Fault.NeedsSignIn()
 	}
-	var all []signInServer
 	for _, s := range v.site.Gateway.Attached().Fleet.Servers() {
 		if _, ok := signin.Address(s); !ok {
 			continue
@@ -76,10 +88,7 @@ func readSignIns(v *visit) (*content, error) {
 			all = append(all, row)
 		}
 	}
-	d := &signInsData{}
-	all, d.pagination = paginate(v, all, maxSignInServers)
-	d.Servers = append([]signInServer{}, all...)
-	return &content{d, signInsPage(v, d)}, nil
+	return all, nil
 }
 
 // signInServer returns the sign-ins to a server.
@@ -157,7 +166,7 @@ func beginSignIn(v *visit) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %s", s.ID, command.JoinHint(s.Mask(err.Error()), signin.Advice(err, s.ID)))
 	}
-	v.answer = &content{answer, signInPage(answer)}
+	v.answer = &content{answer, func() gomponents.Node { return signInPage(answer) }}
 	return "", nil
 }
 

@@ -113,7 +113,7 @@ func TestTheOperatorSignsIn(t *testing.T) {
 	if u := got.Servers[0].Users[0]; u.Principal != "" || !u.Good || u.Issuer != as.Issuer || !u.MaySignOut || u.Until == nil {
 		t.Errorf("%+v", u)
 	}
-	wants(t, b.open("/sign-ins"), "<th scope=\"row\">local</th>", as.Issuer, "Sign out")
+	wants(t, b.open("/sign-ins"), "<th scope=\"row\" role=\"rowheader\">local</th>", as.Issuer, "Sign out")
 	d.tokens.Reread(t.Context()) // as serve does when the store changes
 	fleet := d.gateway.Attached().Fleet
 	fleet.Retry(func(f *interop.Fault) bool { return f.NeedsSignIn() })

@@ -13,14 +13,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/a-h/templ"
 	"github.com/indusagi/indus/cmd/indus/internal/arguments"
+	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/schema/validate"
 	"github.com/indusagi/indus/toolbox"
+	"maragu.dev/gomponents"
+	"maragu.dev/gomponents/html"
 )
 
 // trySection is the section at "/try".
@@ -46,6 +48,9 @@ type tryPage struct {
 	Filter  string      `json:"filter,omitempty"`
 	Tool    *tryForm    `json:"tool,omitempty"`
 	Answer  *tryAnswer  `json:"answer,omitempty"`
+	// Held is the tool that the query names, if it is held back and thus cannot be called.
+	Held *changedRow `json:"held,omitempty"`
+	name string      // of that tool
 }
 
 // tryServer is a server with the number of its tools.
@@ -101,7 +106,12 @@ func readTry(v *visit) (*content, error) {
 	query := v.URL.Query()
 	if name := query.Get("tool"); name != "" {
 		p, err := tryOne(v, name)
-		return &content{p, tryShown(v, p)}, err
+		if errors.Is(err, errNotFound) {
+			if held := v.heldTool(name); held != nil {
+				p, err = &tryPage{Held: held, name: name, Server: held.Server}, nil
+			}
+		}
+		return &content{p, func() gomponents.Node { return tryShown(p) }}, err
 	}
 	p := &tryPage{Servers: []tryServer{}, Tools: []tryTool{}, Server: query.Get("server"), Filter: query.Get("q")}
 	all := v.site.Gateway.Tools(v.visitor.id, v.caller()).Tools
@@ -124,7 +134,7 @@ func readTry(v *visit) (*content, error) {
 			p.Tools = append(p.Tools, one)
 		}
 	}
-	return &content{p, tryShown(v, p)}, nil
+	return &content{p, func() gomponents.Node { return tryShown(p) }}, nil
 }
 
 // serverChoices returns the servers with the numbers of their tools.
@@ -175,6 +185,17 @@ func newTryTool(d *toolbox.Descriptor) tryTool {
 	t.Title, _ = wire.Unquote(title)
 	t.Title = text.Clip(t.Title, 200)
 	return t
+}
+
+// heldTool returns the tool with a name if it is held back, or nil.
+func (v *visit) heldTool(name string) *changedRow {
+	all, _, err := v.site.changedTools(v.Context())
+	i := slices.IndexFunc(all, func(o describe.ChangedTool) bool { return o.Held && o.Name == name })
+	if err != nil || i < 0 {
+		return nil
+	}
+	row := v.changedRow(all[i])
+	return &row
 }
 
 // newTryFields returns fields with their defaults, and numbers them for ids.
@@ -357,12 +378,15 @@ var errCallTooLong = errors.New("the time is over")
 
 // callTool calls a tool for the visitor.
 func callTool(v *visit) (string, error) {
-	p, err := tryOne(v, v.PostForm.Get("tool"))
-	if err != nil {
+	name := v.PostForm.Get("tool")
+	p, err := tryOne(v, name)
+	if errors.Is(err, errNotFound) && v.heldTool(name) != nil {
+		return "", fmt.Errorf("%s is held back: look at the changes, and accept or refuse it", name)
+	} else if err != nil {
 		return "", err
 	}
 	f := p.Tool
-	v.answer = &content{p, tryShown(v, p)}
+	v.answer = &content{p, func() gomponents.Node { return tryShown(p) }}
 	wait := callWait
 	if seconds, err := strconv.Atoi(v.PostForm.Get("wait")); err == nil && seconds > 0 {
 		wait = min(time.Duration(seconds)*time.Second, maxCallWait)
@@ -431,17 +455,17 @@ func (q *declined) notes() []string {
 }
 
 // attributes returns the attributes that all inputs have.
-func (f *tryField) attributes() templ.Attributes {
-	all := templ.Attributes{"name": fieldPrefix + f.Path, "aria-describedby": f.describedBy()}
+func (f *tryField) attributes() gomponents.Node {
+	all := gomponents.Group{html.Name(fieldPrefix + f.Path), html.Aria("describedby", f.describedBy())}
 	if f.wrong != "" {
-		all["aria-invalid"] = "true"
+		all = append(all, html.Aria("invalid", "true"))
 	}
 	if f.Required {
-		all["required"] = true
+		all = append(all, html.Required())
 	}
-	for name, value := range map[string]string{"min": f.Min, "max": f.Max, "step": f.Step} {
-		if value != "" {
-			all[name] = value
+	for _, one := range [][2]string{{"min", f.Min}, {"max", f.Max}, {"step", f.Step}} {
+		if one[1] != "" {
+			all = append(all, gomponents.Attr(one[0], one[1]))
 		}
 	}
 	return all

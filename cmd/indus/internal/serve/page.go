@@ -22,6 +22,7 @@ func (w *follower) openPage(clients *clientTransport, log *servedLedger, a *mcpc
 		Keys:          func() *identity.Keys { return w.front.keys(w.served.Load()) },
 		RunsAt:        w.flags.singles.runsAt,
 		Restart:       w.flags.singles.restart,
+		Replicas:      w.flags.missing,
 		PolicyProblem: w.control.policyProblem, WatchPolicy: w.control.changed.Watch,
 		SignIns: w.signIns, Address: clients.local, PublicURL: w.front.initial.URL, Streams: w.s,
 	}

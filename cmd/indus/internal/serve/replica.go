@@ -243,6 +243,23 @@ func (p *replication) peerNames() []string {
 	return slices.Collect(maps.Keys(names))
 }
 
+// missing returns a sentence about each replica of the flags that is no member of the cluster. Without a cluster it is
+// not known which replicas run.
+func (p *replication) missing() (all []string) {
+	m := p.members.Load()
+	if m == nil {
+		return nil
+	}
+	members := m.All()
+	for _, other := range p.others {
+		if _, runs := members[other.Name]; other.Name != "" && other.Name != p.own.Name && !runs {
+			all = append(all, fmt.Sprintf("The replica %s (%s) is missing: it is no member of the cluster now.", other.Name,
+				other.Address))
+		}
+	}
+	return all
+}
+
 // signalPause is the time in which a second signal counts as the first: a wrapper may forward the signal of a terminal.
 const signalPause = 200 * time.Millisecond
 

@@ -67,13 +67,15 @@ function markStale(isChanged) {
 
 async function refresh() {
   const due = regions().filter((r) => stale.has(r.id) && !isEdited(r));
-  if (fetching || document.hidden || due.length === 0) return;
+  if (fetching || document.hidden && !notifies() || due.length === 0) return;
   fetching = true;
   for (const region of due) stale.delete(region.id);
   try {
-    const answer = await fetch(location.href, { headers: { Accept: "text/html" }, credentials: "same-origin" });
+    const answer = await fetch(document.body.dataset.address ?? location.href, { headers: { Accept: "text/html" }, credentials: "same-origin" });
     if (answer.status === 403) return location.reload();
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    document.title = fresh.title;
+    if (!document.hidden) seen = waits();
     const before = places();
     for (const region of due) {
       const other = fresh.getElementById(region.id);
@@ -87,7 +89,52 @@ async function refresh() {
   } finally {
     fetching = false;
   }
+  notifyOf(waits());
   refresh(); // what has changed meanwhile
+}
+
+// Notifications: a visitor who has asked for them in this browser gets one when more calls and tools wait than were last
+// seen, while the page is in the background. Only one tab of the browser watches then.
+let seen = 0, watches = false;
+const waits = () => Number(document.querySelector("#sections [data-waits]")?.dataset.waits ?? 0);
+const canNotify = "Notification" in window && "locks" in navigator;
+const notifies = () => canNotify && Notification.permission === "granted" && localStorage.getItem("indus-notify") === "yes";
+
+function notifyOf(count) {
+  if (!document.hidden || !notifies()) return;
+  if (count > seen) {
+    const text = `${count} ${count === 1 ? "waits" : "wait"} for you`;
+    try {
+      const shown = new Notification("indus: " + text, { tag: "indus" });
+      shown.onclick = () => { window.focus(); location.assign("/"); };
+    } catch { // some phones let only an installed page notify
+      localStorage.removeItem("indus-notify");
+    }
+  }
+  seen = count;
+}
+
+function offerNotifications(follow) {
+  const button = document.getElementById("notify");
+  if (!button || !canNotify || Notification.permission === "denied") return;
+  const show = () => { button.textContent = notifies() ? "Stop notifications" : "Notify me when something waits"; };
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const on = !notifies() && await Notification.requestPermission() === "granted";
+    localStorage.setItem("indus-notify", on ? "yes" : "no");
+    show();
+    keepWatch();
+  });
+  const keepWatch = () => {
+    if (!notifies() || watches) return;
+    navigator.locks.request("indus-notify", () => { // held until the tab closes, or the visitor stops notifications
+      watches = true;
+      follow();
+      return new Promise((end) => button.addEventListener("click", () => { watches = notifies(); if (!watches) end(); }));
+    });
+  };
+  show();
+  keepWatch();
 }
 
 // connect reads events while the page is visible: all tabs together have only six connections to a host.
@@ -96,7 +143,8 @@ function connect() {
   if (!line || regions().length === 0) return;
   let source = null;
   const follow = () => {
-    if (document.hidden) {
+    if (!document.hidden) seen = waits();
+    if (document.hidden && !watches) {
       source?.close();
       source = null;
     } else if (!source) {
@@ -118,16 +166,18 @@ function connect() {
     }
   };
   follow();
+  offerNotifications(follow);
   document.addEventListener("visibilitychange", follow);
   document.addEventListener("focusout", () => setTimeout(refresh));
 }
 
-// Elements with data-until show the time that is left until then.
+// Elements with data-until show the time that is left until then. The last minute is marked.
 setInterval(() => {
   for (const part of document.querySelectorAll("[data-until]")) {
     const left = Math.max(0, Math.round((Date.parse(part.dataset.until) - Date.now()) / 1000));
     const [hours, minutes] = [Math.floor(left / 3600), Math.floor(left / 60) % 60];
     part.textContent = (hours ? hours + "h" : "") + (left >= 60 ? minutes + "m" : "") + left % 60 + "s";
+    part.classList.toggle("soon", left < 60 && part.closest(".urgent, [aria-labelledby^=approval-]") !== null);
   }
 }, 1000);
 

@@ -1,0 +1,137 @@
+package page
+
+import (
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/indusagi/indus/cmd/indus/internal/show"
+	. "maragu.dev/gomponents"
+	. "maragu.dev/gomponents/html"
+)
+
+const overviewTopics = "servers approvals tools calls policy"
+
+func overviewPage(v *visit, o *overview) Node {
+	return Group{
+		Div(ID("needs"), liveOn(overviewTopics), needList(v, o)),
+		H2(Text("Now")),
+		Ul(Class("tiles"), ID("overview-tiles"), liveOn(overviewTopics), Map(o.tiles(), tileLink)),
+		P(Text("Clients connect at "), Code(Text(show.Escaped(o.Address))), Text(": see "),
+			A(hrefTo("/connect"), Text("how")), Text(".")),
+		hintLine(Text("Everything here is also a command: "), Code(Text("indus page SECTION")),
+			Text(" prints a section as JSON, and "), Code(Text("indus help")), Text(" lists the others.")),
+	}
+}
+
+func tileLink(t tile) Node {
+	return Li(A(hrefTo("/"+t.section.path), Span(Class("label"), Text(t.section.title)), Text(" "),
+		Strong(Span(If(t.class != "", Class(t.class)), Text(t.count))), Text(" "),
+		Span(Class("soft"), Text(t.text))))
+}
+
+// needList shows everything that waits for a person, the most urgent first.
+func needList(v *visit, o *overview) Node {
+	n := &o.Needs
+	if n.isEmpty() {
+		return P(Class("quiet"), Text("Nothing waits for a person."))
+	}
+	return Group{
+		needGroup("Calls that wait", &approvalsSection, o.Approvals.Waiting, len(n.Calls),
+			Map(n.Calls, func(row approvalRow) Node { return callNeed(v, &row) })),
+		If(n.Policy != "", Group{H2(Text("The policy cannot be used")), needCard(
+			P(Class("bad"), Text("The policy that was loaded before goes on. "), A(hrefTo("/policy"), Text("Policy"))),
+			textBlock("The problem of the policy", escapedLines(n.Policy)))}),
+		needGroup("New and changed tools", &changesSection, n.changed, len(n.Tools),
+			Map(n.Tools, func(row changedRow) Node { return toolNeed(&row) })),
+		needGroup("Servers that are down", &serversSection, n.down, len(n.Servers),
+			Map(n.Servers, func(row serverRow) Node { return serverNeed(v, &row) })),
+		If(len(n.SignIns) > 0, Group{H2(Text("Sign-ins that are missing or have lapsed")), needCard(
+			P(Strong(Text(show.Escaped(strings.Join(firstOf(n.SignIns), ", ")))), Text(": "),
+				A(hrefTo("/sign-ins"), Text("Sign in"))))}),
+		If(len(n.Replicas) > 0, Group{H2(Text("Replicas")), needCard(
+			Map(n.Replicas, func(one string) Node { return P(Class("bad"), Text(show.Escaped(one))) }))}),
+	}
+}
+
+// needGroup is a list of cards with its title. all counts the entries, of which some are shown.
+func needGroup(title string, s *section, all, shown int, cards Node) Node {
+	if shown == 0 {
+		return nil
+	}
+	return Group{
+		H2(Text(title+" "), Span(Class("count"), Textf("%d", all))),
+		Div(Class("needs"), cards),
+		If(all > shown, P(A(hrefTo("/"+s.path), Textf("All %d in %s", all, s.title)))),
+	}
+}
+
+func needCard(inside ...Node) Node { return Article(Class("card need"), Group(inside)) }
+
+// callNeed is a call that waits, with both decisions.
+func callNeed(v *visit, row *approvalRow) Node {
+	i := &row.Item
+	title, fields := "approval-"+i.ID, []string{"id", i.ID}
+	return Article(Class("card need urgent"), Aria("labelledby", title),
+		callHead(i, H3(ID(title), callTitle(i))),
+		Iff(len(i.Shown) > len("{}"), func() Node {
+			return P(Class("mono first"), Text(firstArgument(i.Shown)))
+		}),
+		If(row.Change != nil || i.Changed != "", P(Class("warn"), Text("The tool is not the version that was approved."))),
+		Div(Class("actions"),
+			If(row.MayAllow, overviewForm(&approvalsSection, "allow", fields,
+				Button(Class("main"), ID("allow-"+i.ID), Aria("describedby", title), Text("Allow once")))),
+			If(row.MayDeny, overviewForm(&approvalsSection, "deny", fields,
+				Button(Class("danger"), ID("deny-"+i.ID), Aria("describedby", title), Text("Deny")))),
+			A(hrefTo("/approvals?id="+i.ID), Aria("describedby", title), Text("All of it")),
+		),
+		If(row.Refusal != "", P(Class("soft"), Text("You cannot allow it: "+show.Escaped(row.Refusal)+"."))),
+	)
+}
+
+// overviewForm is the form of an action of another section. After it, the visitor sees the overview again.
+func overviewForm(s *section, action string, hidden []string, inside Node) Node {
+	form := Group{Method("post"), actionTo("/" + s.path + "/" + action), hiddenField("from", "overview")}
+	for i := 0; i < len(hidden); i += 2 {
+		form = append(form, hiddenField(hidden[i], hidden[i+1]))
+	}
+	return Form(form, inside)
+}
+
+// toolNeed is a new or changed tool, with the first of its changes.
+func toolNeed(row *changedRow) Node {
+	return needCard(
+		P(Strong(Text(show.Escaped(row.Name))), Text(" "+row.State()+". "),
+			A(hrefTo("/changes#tool-"+row.Sum), Text("Read and decide"))),
+		If(len(row.Fields) > 0, Dl(Class("facts"), Map(row.Fields[:min(len(row.Fields), 2)], changedPlace))),
+	)
+}
+
+// serverNeed is a server that is down: the reason, the next attempt, and a way to restart it now.
+func serverNeed(v *visit, row *serverRow) Node {
+	return needCard(
+		P(Strong(Text(row.ID)), nextAttempt(row.Retry)),
+		P(Class("bad"), Text(shortFault(row))),
+		P(Class("soft"), Text(row.Advice)),
+		Div(Class("actions"), overviewForm(&serversSection, "restart", []string{"server", row.ID},
+			Button(ID("restart-"+row.ID), Aria("label", "Restart "+row.ID), Text("Restart"))),
+			A(hrefTo("/servers?q="+url.QueryEscape(row.ID)), Aria("label", "Details of "+row.ID), Text("Details"))),
+	)
+}
+
+// nextAttempt is the time until the next attempt to connect, if there is one.
+func nextAttempt(at time.Time) Node {
+	left := time.Until(at).Round(time.Second)
+	switch {
+	case at.IsZero():
+		return Span(Class("soft"), Text(" is not tried again by itself"))
+	case left <= 0:
+		return Span(Class("soft"), Text(" is being tried again now"))
+	}
+	return Span(Class("soft"), Text(" is tried again in "), untilMark(at, left.String()))
+}
+
+// shortFault returns the fault of a server without its name, and without most of a long output.
+func shortFault(row *serverRow) string {
+	return show.Cut(strings.TrimPrefix(row.Fault, row.ID+": "), 300)
+}
