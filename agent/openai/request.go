@@ -108,7 +108,7 @@ func userMessages(turn agent.Message, withoutImages bool) (messages []message) {
 		if p.Result == nil {
 			continue
 		}
-		output := p.Result.Text()
+		output := llm.Output(*p.Result)
 		for _, i := range p.Result.Images {
 			if placeholder, ok := llm.Showable(i); !ok {
 				output += "\n" + placeholder
