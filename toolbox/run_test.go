@@ -70,7 +70,7 @@ func TestRunProjectsResults(t *testing.T) {
 			`[{"kind":"text","text":"a"},{"kind":"json","value":[1.50]},{"kind":"json","value":{"type":"image", "data":"aGk="}},{"kind":"text","text":""}]`, ""},
 		{"nothing", toolbox.NewResult(), `""`, "-"},
 		{"a structured value alone", toolbox.StructuredResult(json.RawMessage(`{"a":1}`)), `{"a":1}`, ""},
-		{"a structured value beside blocks", toolbox.StructuredResult(json.RawMessage(`{"a":1}`), text("one")), `"one"`, "one"},
+		{"a structured value beside blocks", toolbox.StructuredResult(json.RawMessage(`{"a":1}`), text("one")), `"one\n\n{\"a\":1}"`, "one\n\n{\"a\":1}"},
 		{"bytes that are not UTF-8", toolbox.NewResult(text("a\xffb")), `"a�b"`, "a�b"},
 		{"a value that is not JSON", toolbox.NewResult(data(`{"a":`)), `"{\"a\":"`, `{"a":`},
 		{"a value that is not UTF-8", toolbox.NewResult(data("[\"\xff\"]")), `["�"]`, ""},

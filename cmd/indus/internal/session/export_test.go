@@ -106,3 +106,6 @@ func (o Offer) Use(p *schema.Profile) { o.offer.setProfile(p) }
 
 // Box returns the tools that the model can call.
 func (o Offer) Box() *toolbox.Box { return o.offer.box }
+
+// ResourceText exports resourceText.
+var ResourceText = resourceText

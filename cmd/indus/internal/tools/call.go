@@ -3,7 +3,6 @@ package tools
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -219,34 +218,26 @@ func watchProgress(s show.Streams) (report func(toolbox.Progress), stop func()) 
 	return report, canvas.Clear
 }
 
-// writeResult prints a result: text as text, other blocks described, and structured content if there are no blocks.
+// writeResult prints a result: text as text, other blocks described, and the structured value unless a block shows it.
 func writeResult(s show.Streams, r *toolbox.Result) error {
-	blocks := r.Blocks()
-	if len(blocks) == 0 && r.Structured() != nil {
-		return s.WriteText(show.IndentJSON(r.Structured()))
-	}
-	for _, b := range blocks {
+	for _, b := range r.Blocks() {
 		if err := s.WriteText(blockText(b)); err != nil {
 			return err
 		}
+	}
+	if structured := r.StructuredBeside(); structured != nil {
+		return s.WriteText(show.IndentJSON(structured))
 	}
 	return nil
 }
 
 // blockText returns a block as text. A block of unknown type is returned as JSON.
 func blockText(b toolbox.Block) string {
-	switch {
-	case b.Text != nil:
-		return *b.Text
-	case b.JSON != nil:
-		return show.IndentJSON(b.JSON)
-	}
-	var known show.ContentBlock
-	if json.Unmarshal(b.Wire.JSON, &known) != nil {
-		return show.IndentJSON(b.Wire.JSON)
-	}
-	if text, ok := known.Describe(); ok {
+	if text, ok := b.Shown(); ok {
 		return text
+	}
+	if b.JSON != nil {
+		return show.IndentJSON(b.JSON)
 	}
 	return show.IndentJSON(b.Wire.JSON)
 }
