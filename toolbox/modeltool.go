@@ -23,6 +23,7 @@ type modelTool struct {
 	description string // for models
 	changes     []schema.Change
 	validator   func() *validate.Validator // returns nil if the schema is unusable
+	seen        func() *validate.Validator // the same for the schema that the model saw
 }
 
 // toolKey holds the inputs besides the schema that determine a modelTool.
@@ -40,7 +41,7 @@ func (b *Box) modelTool(d *Descriptor, before *modelTool) *modelTool {
 		if before.key == key {
 			return before
 		}
-		t.adapted, t.validator = before.adapted, before.validator
+		t.adapted, t.validator, t.seen = before.adapted, before.validator, before.seen
 	} else {
 		t.validator = lazyValidator(d.Schema)
 	}
@@ -70,7 +71,9 @@ func (t *modelTool) adapt(d *Descriptor) {
 	case bytes.TrimLeft(d.Schema, jsonSpace)[0] != '{':
 		t.excluded = "its schema is not a JSON object"
 	default:
-		t.adapted = adapted
+		if t.adapted == nil {
+			t.adapted, t.seen = adapted, lazyValidator(adapted.Schema)
+		}
 		t.describe()
 	}
 }
@@ -104,6 +107,20 @@ func (t *modelTool) restore(input json.RawMessage) json.RawMessage {
 		return input
 	}
 	return t.adapted.Restore(input)
+}
+
+// owners returns a model's input as arguments for the owner's schema. If they do not fit, mistakes that models often
+// make are corrected, first by the schema that the model saw. err is the reason why the arguments do not fit.
+func (t *modelTool) owners(input json.RawMessage, validates bool) (arguments json.RawMessage, err error) {
+	arguments = t.restore(input)
+	if t.check(arguments, validates) == nil {
+		return arguments, nil
+	}
+	if t.adapted != nil {
+		arguments = t.restore(t.seen().Correct(input))
+	}
+	arguments = t.validator().Correct(arguments)
+	return arguments, t.check(arguments, validates)
 }
 
 // check validates arguments against the owner's schema, and returns errors in terms of the model's schema. It returns
