@@ -94,8 +94,7 @@ func NewOffer(local, servers toolbox.Source, limit int) Offer {
 
 // Turn begins a turn, and returns the names of the tools that the model sees.
 func (o Offer) Turn() (names []string) {
-	o.offer.update()
-	for _, d := range o.offer.box.Descriptors() {
+	for _, d := range o.offer.Descriptors() {
 		names = append(names, d.Name)
 	}
 	return names
@@ -109,3 +108,6 @@ func (o Offer) Box() *toolbox.Box { return o.offer.box }
 
 // ResourceText exports resourceText.
 var ResourceText = resourceText
+
+// Tools returns the tools as a turn uses them.
+func (o Offer) Tools() agent.Toolbox { return o.offer }
