@@ -137,6 +137,12 @@ func promptArguments(p command.Beside, rest string) (map[string]string, error) {
 				cmp.Or(strings.Join(names, ", "), "none"))
 		}
 	}
+	for name, value := range values {
+		var quoted string
+		if strings.HasPrefix(value, `"`) && json.Unmarshal([]byte(value), &quoted) == nil {
+			values[name] = quoted
+		}
+	}
 	if missing := p.Missing(values); missing != nil {
 		return nil, fmt.Errorf("the prompt also needs %s", strings.Join(missing, " "))
 	}

@@ -2,10 +2,12 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/cmd/indus/internal/chat"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/schema"
@@ -111,3 +113,26 @@ var ResourceText = resourceText
 
 // Tools returns the tools as a turn uses them.
 func (o Offer) Tools() agent.Toolbox { return o.offer }
+
+// Field is a value of a form.
+type Field struct {
+	Prompt string
+	Check  func(text string) error
+	Value  func(text string) json.RawMessage
+}
+
+// FormFields returns the values of a form.
+func FormFields(schema string) (fields []Field) {
+	for _, p := range propertiesOf(json.RawMessage(schema)) {
+		fields = append(fields, Field{p.prompt(), p.check, p.value})
+	}
+	return fields
+}
+
+// PromptArguments exports promptArguments.
+var PromptArguments = promptArguments
+
+// Receive answers a request of a server without a person.
+func Receive(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+	return (&session{person: &person{fill: Fill}}).receive(ctx, m)
+}
