@@ -28,14 +28,14 @@ type modelTool struct {
 
 // toolKey holds the inputs besides the schema that determine a modelTool.
 type toolKey struct {
-	name, server, description, excluded string
-	profile                             *schema.Profile
+	name, server, own, description, excluded string
+	profile                                  *schema.Profile
 }
 
 // modelTool returns d as models see it, or the reason why it is excluded. before is an earlier modelTool of the same
 // name, or nil.
 func (b *Box) modelTool(d *Descriptor, before *modelTool) *modelTool {
-	key := toolKey{d.Name, d.Server, d.Description, d.Excluded, b.profileOf(d)}
+	key := toolKey{d.Name, d.Server, d.OwnName(), d.Description, d.Excluded, b.profileOf(d)}
 	t := &modelTool{key: key, schema: d.Schema, excluded: d.Excluded}
 	if before != nil && before.key.profile == key.profile && bytes.Equal(before.schema, d.Schema) {
 		if before.key == key {
@@ -80,7 +80,11 @@ func (t *modelTool) adapt(d *Descriptor) {
 
 // describe writes the description for models.
 func (t *modelTool) describe() {
-	text, changes := schema.Describe(t.key.description, t.key.profile)
+	owners := t.key.description
+	if t.key.own != "" { // the name for models lacks the words of the owner's name
+		owners = strings.TrimSuffix(t.key.own+": "+owners, ": ")
+	}
+	text, changes := schema.Describe(owners, t.key.profile)
 	if strings.TrimSpace(text) == "" && t.key.profile.Rules().Tool.MinDescription > 0 {
 		text = t.key.name + ", a tool"
 		if t.key.server != "" {

@@ -25,7 +25,11 @@ func (b *Box) Run(ctx context.Context, c Call) Outcome {
 		return b.failed(c, fmt.Sprintf("the arguments of %s are not JSON: %v", c.Name, err), err)
 	}
 	c.Input = input
-	if f := b.tools.view(c.Caller).tools[c.Name].model; f != nil {
+	v := b.tools.view(c.Caller)
+	if d, ok := v.all.Named(c.Name); ok {
+		c.Name = d.Name
+	}
+	if f := v.tools[c.Name].model; f != nil {
 		if c.Input, err = f.owners(input, !b.opts.Unvalidated); err != nil {
 			return b.failed(c, fmt.Sprintf("the arguments of %s do not fit:\n%v", c.Name, err), err)
 		}

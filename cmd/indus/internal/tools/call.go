@@ -130,6 +130,7 @@ func (f *callFlags) call(ctx context.Context, name string, a *arguments.Input, s
 		return err
 	}
 	defer mounted.Close()
+	name = tool.Name
 	input, err := a.Object(tool.Schema)
 	if err != nil {
 		return err
@@ -180,8 +181,8 @@ func reportInvalid(s show.Streams, name string, e *validate.Error) error {
 // is down, the tool is quarantined, or no tool has this name.
 func findTool(mounted *command.Connection, name string, f *command.ServerFlags) (toolbox.Descriptor, error) {
 	shown := mounted.Box.Snapshot("")
-	if i := slices.IndexFunc(shown.Tools, func(d toolbox.Descriptor) bool { return d.Name == name }); i >= 0 {
-		return shown.Tools[i], nil
+	if d, ok := shown.Named(name); ok {
+		return d, nil
 	}
 	if slices.Contains(shown.Held, name) {
 		return toolbox.Descriptor{}, errors.New(f.HeldBack(name))
@@ -196,9 +197,9 @@ func findTool(mounted *command.Connection, name string, f *command.ServerFlags) 
 			return toolbox.Descriptor{}, command.Usagef("%s", q.String())
 		}
 	}
-	known := show.Names(shown.Tools, func(d toolbox.Descriptor) string { return d.Name })
-	near := cmp.Or(command.DidYouMean(name, known), "; indus mcp tools"+f.RepeatPaths()+" lists them")
-	return toolbox.Descriptor{}, command.Usagef("%w%s", &toolbox.UnknownTool{Name: name}, near)
+	unknown := &toolbox.UnknownTool{Name: name}
+	near := cmp.Or(command.Suggest(unknown.Nearest(shown.Tools)), "; indus mcp tools"+f.RepeatPaths()+" lists them")
+	return toolbox.Descriptor{}, command.Usagef("%w%s", unknown, near)
 }
 
 // watchProgress shows the progress of a call on a line of stderr: report draws it, stop clears it. If stderr is no
