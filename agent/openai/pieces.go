@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
-
-	"github.com/indusagi/indus/internal/text"
 )
 
 // pieceSize is the number of bytes that are counted for a piece of reasoning_details even if it is empty.
@@ -122,9 +120,9 @@ func (d *details) joined() (all []json.RawMessage) {
 		raw := one.raw
 		if !one.whole {
 			for name, s := range one.texts {
-				one.members[name] = text.Quote(s.String())
+				one.members[name], _ = json.Marshal(s.String())
 			}
-			raw, _ = text.JSON(one.members)
+			raw, _ = json.Marshal(one.members)
 		}
 		all = append(all, raw)
 	}
