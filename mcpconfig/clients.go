@@ -2,6 +2,7 @@ package mcpconfig
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path"
@@ -176,6 +177,18 @@ type Entry struct {
 	Replace bool
 	// Remove holds IDs of other servers, which are removed. If Command and URL are both "", nothing is added.
 	Remove []string
+	// Restore holds servers that are added after that, by their IDs, in the form of [ClientRows].
+	Restore map[string]json.RawMessage
+}
+
+// ClientRows returns the servers in the text of a client's file by their IDs, each as JSON in the format of that
+// client. It is empty for a text without servers.
+func ClientRows(client string, text []byte) (map[string]json.RawMessage, error) {
+	written, err := clientFormat(client, Entry{}, text)
+	if err != nil {
+		return nil, err
+	}
+	return edit.Rows(written, text)
 }
 
 // Export writes an entry in the format of another client, which must be one of [Clients]. If existing is not nil, it is
@@ -187,9 +200,31 @@ type Entry struct {
 //
 // A note names a part of the entry that the client would read in another way. The notes have no File.
 func Export(client string, e Entry, existing []byte) (out []byte, notes []Note, err error) {
+	written, err := clientFormat(client, e, existing)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, n := range written.Notes {
+		notes = append(notes, Note{Server: e.ID, Reason: n.Reason, Hint: n.Hint})
+	}
+	out = existing
+	if e.Command != "" || e.URL != "" {
+		out, err = edit.Merge(written, existing, e.Replace)
+	}
+	if err == nil {
+		out, err = edit.Remove(written, out, e.Remove)
+	}
+	if err == nil {
+		out, err = edit.Restore(written, out, e.Restore)
+	}
+	return out, notes, err
+}
+
+// clientFormat returns an entry in the format of a client, for the text of its file.
+func clientFormat(client string, e Entry, existing []byte) (*foreign.Written, error) {
 	syntax := foreign.SyntaxOf(client)
 	if syntax == "" || client == foreign.Native {
-		return nil, nil, unknownClient(client)
+		return nil, unknownClient(client)
 	}
 	limit := maxFile
 	if syntax == tree.JSON {
@@ -199,7 +234,7 @@ func Export(client string, e Entry, existing []byte) (out []byte, notes []Note, 
 		syntax = foreign.SyntaxFor("", existing) // such a file may hold JSON
 	}
 	if len(existing) > limit {
-		return nil, nil, fmt.Errorf("the file is %w", atomicfile.TooLarge(int64(limit)))
+		return nil, fmt.Errorf("the file is %w", atomicfile.TooLarge(int64(limit)))
 	}
 	var there *hujson.Value
 	if doc, wrong := tree.Parse(existing, syntax); wrong == nil { // if the text is wrong, Merge returns the error
@@ -209,18 +244,8 @@ func Export(client string, e Entry, existing []byte) (out []byte, notes []Note, 
 		ID: e.ID, Command: e.Command, Args: e.Args, URL: e.URL, Token: e.Token, Bearer: e.Bearer,
 	}, there)
 	if err != nil {
-		return nil, nil, err
-	}
-	for _, n := range written.Notes {
-		notes = append(notes, Note{Server: e.ID, Reason: n.Reason, Hint: n.Hint})
+		return nil, err
 	}
 	written.Syntax = syntax
-	out = existing
-	if e.Command != "" || e.URL != "" {
-		out, err = edit.Merge(written, existing, e.Replace)
-	}
-	if err == nil {
-		out, err = edit.Remove(written, out, e.Remove)
-	}
-	return out, notes, err
+	return written, nil
 }

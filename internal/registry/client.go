@@ -90,12 +90,20 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// isOwn reports whether a host is this machine, or is reached without a router, such as the metadata of a cloud.
+// isOwn reports whether a host is this machine, or is reached without a router, such as the metadata of a cloud. Names
+// that only a hosts file has count as this machine. So do addresses that resolvers read in different ways, such as
+// 127.1, 0x7f.1 or 2130706433.
 func isOwn(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") ||
-		err == nil && (ip.IsLoopback() || ip.IsUnspecified() || ip.IsLinkLocalUnicast())
+	if ip, err := netip.ParseAddr(host); err == nil {
+		ip = ip.Unmap()
+		return ip.IsLoopback() || ip.IsUnspecified() || ip.IsLinkLocalUnicast()
+	}
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	_, err := strconv.ParseUint(last, 0, 64)
+	isNumber := err == nil || strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x")
+	isBare := host == last && (strings.HasPrefix(host, "ip6-") || strings.HasPrefix(host, "localhost"))
+	return isNumber || isBare || last == "localhost" || last == "localdomain"
 }
 
 // String returns the address of the registry.
@@ -103,7 +111,8 @@ func (c *Client) String() string { return c.base.String() }
 
 // Query selects entries.
 type Query struct {
-	// Words must all occur in the name, the title or the description of an entry, in any case.
+	// Words must all occur in the name, the title or the description of an entry, in any case. The beginning of a name
+	// that most entries have, io.github, does not count.
 	Words []string
 	// Cursor is where to begin. It is a value of [Found.Cursor], or "".
 	Cursor string
@@ -113,41 +122,111 @@ type Query struct {
 
 // Found is a result of [Client.Search].
 type Found struct {
-	Entries []*Entry
-	Cursor  string // where the next search begins; "" at the end
-	Invalid int    // entries that were left out because they are not valid
+	Entries []*Entry // those with a word in the last part of the name first
+	Cursor  string   // where the next search begins; "" at the end
+	Invalid int      // entries that were left out because they are not valid
 }
 
 // Search returns the newest versions of entries. It reads pages until it has enough entries.
+//
+// A registry looks for one substring of the name. Search asks it for one after the other: see [searchesFor]. A cursor
+// has the number of the substring before the registry's own cursor, except for the first one.
 func (c *Client) Search(ctx context.Context, q Query) (*Found, error) {
-	found, seen := &Found{Cursor: q.Cursor}, map[string]bool{}
+	found, searches := &Found{}, searchesFor(q.Words)
+	at, cursor := cutCursor(q.Cursor)
+	if at >= len(searches) {
+		return nil, c.failure("%q is no cursor of an earlier search for the same words", text.Clip(q.Cursor, maxName))
+	}
+	seen := map[string]bool{}
 	for range maxPages {
+		found.Cursor = joinCursor(at, cursor)
 		seen[found.Cursor] = true
-		if err := c.page(ctx, q, found); err != nil {
+		next, err := c.page(ctx, q, searches[:at+1], cursor, found)
+		if err != nil {
 			return found, err
 		}
-		switch {
-		case found.Cursor == "" || len(found.Entries) >= q.Limit:
-			return found, nil
-		case seen[found.Cursor]:
+		if cursor = next; cursor == "" {
+			at++
+		}
+		if at == len(searches) {
+			found.Cursor = ""
+			break
+		}
+		if found.Cursor = joinCursor(at, cursor); seen[found.Cursor] {
 			return found, c.failure("its pages have no end: a cursor comes again")
 		}
+		isNextWord := cursor == "" && searches[at].word != searches[at-1].word
+		if n := len(found.Entries); n > 0 && (n >= q.Limit || isNextWord) {
+			break
+		}
 	}
+	slices.SortStableFunc(found.Entries, func(a, b *Entry) int { return a.rank(q.Words) - b.rank(q.Words) })
 	return found, nil
 }
 
-// page adds one page to a result.
-func (c *Client) page(ctx context.Context, q Query, found *Found) error {
+// joinCursor returns a registry's cursor with the number of the search before it. The first search has no number.
+func joinCursor(at int, cursor string) string {
+	if number, _ := cutCursor(cursor); at == 0 && number == 0 {
+		return cursor
+	}
+	return strconv.Itoa(at) + "~" + cursor
+}
+
+// cutCursor returns the number of a search and the registry's cursor.
+func cutCursor(joined string) (at int, cursor string) {
+	number, cursor, ok := strings.Cut(joined, "~")
+	if at, err := strconv.ParseUint(number, 10, 16); ok && err == nil {
+		return int(at), cursor
+	}
+	return 0, joined
+}
+
+// commonName is the beginning of the names of entries whose publisher signed in at GitHub: most of them.
+const commonName = "io.github."
+
+// searchesFor returns the substrings of names to search for, in order: the beginning of the last part of the name and
+// the words in it first. A word that is a part of commonName would find almost every entry, so it must begin a part.
+func searchesFor(words []string) (all []nameSearch) {
+	longest := slices.Clone(words)
+	slices.SortStableFunc(longest, func(a, b string) int { return len(b) - len(a) })
+	for i, w := range longest {
+		w = strings.ToLower(w)
+		texts := []string{"/" + w, w}
+		if strings.Contains(commonName, w) {
+			texts = []string{"/" + w, "-" + w, "_" + w, "." + w + "/"}
+		}
+		for _, text := range texts {
+			all = append(all, nameSearch{i, text})
+		}
+	}
+	if len(all) == 0 {
+		all = []nameSearch{{}}
+	}
+	return all
+}
+
+// nameSearch is a substring to search names for, because of a word.
+type nameSearch struct {
+	word int
+	text string
+}
+
+// page adds a page of the last search to a result, without the entries of the searches before. It returns the cursor of
+// the next page, or "".
+func (c *Client) page(
+	ctx context.Context, q Query, searches []nameSearch, cursor string, found *Found,
+) (string, error) {
 	size := maxPage
-	if q.Limit > 0 {
+	if q.Limit > 0 && len(q.Words) < 2 {
 		size = min(q.Limit, maxPage)
 	}
 	values := url.Values{"version": {"latest"}, "limit": {strconv.Itoa(size)}}
-	if found.Cursor != "" {
-		values.Set("cursor", found.Cursor)
+	if cursor != "" {
+		values.Set("cursor", cursor)
 	}
-	if len(q.Words) > 0 { // a registry searches for one substring of the name
-		values.Set("search", slices.MaxFunc(q.Words, func(a, b string) int { return len(a) - len(b) }))
+	last := len(searches) - 1
+	if searches[last].text != "" {
+		values.Set("search", searches[last].text)
 	}
 	var answer struct {
 		Servers  []json.RawMessage `json:"servers"`
@@ -156,22 +235,44 @@ func (c *Client) page(ctx context.Context, q Query, found *Found) error {
 		} `json:"metadata"`
 	}
 	if err := c.get(ctx, "/v0.1/servers?"+values.Encode(), &answer); err != nil {
-		return err
+		return "", err
 	}
 	if len(answer.Metadata.NextCursor) > maxCursor {
-		return c.failure("its cursor is longer than %d bytes", maxCursor)
+		return "", c.failure("its cursor is longer than %d bytes", maxCursor)
 	}
-	found.Cursor = answer.Metadata.NextCursor
 	for _, raw := range answer.Servers[:min(len(answer.Servers), maxPage)] {
 		e, err := c.parse(raw)
 		switch {
 		case err != nil:
 			found.Invalid++
-		case e.Status != "deleted" && e.matches(q.Words):
+		case e.Status != "deleted" && e.matches(q.Words) && !e.isFoundBy(searches[:last]):
 			found.Entries = append(found.Entries, e)
 		}
 	}
-	return nil
+	return answer.Metadata.NextCursor, nil
+}
+
+// isFoundBy reports whether the name has one of the substrings.
+func (e *Entry) isFoundBy(searches []nameSearch) bool {
+	name := strings.ToLower(e.Name)
+	return slices.ContainsFunc(searches, func(s nameSearch) bool { return strings.Contains(name, s.text) })
+}
+
+// rank returns 0 if the last part of the name is a word, 1 if a word begins or ends it, 2 if it has a word, and else 3.
+func (e *Entry) rank(words []string) int {
+	_, short, _ := strings.Cut(strings.ToLower(e.Name), "/")
+	best := 3
+	for _, w := range words {
+		switch w = strings.ToLower(w); {
+		case short == w:
+			return 0
+		case strings.HasPrefix(short, w), strings.HasSuffix(short, w):
+			best = min(best, 1)
+		case strings.Contains(short, w):
+			best = min(best, 2)
+		}
+	}
+	return best
 }
 
 func (c *Client) parse(raw json.RawMessage) (*Entry, error) {
@@ -183,7 +284,8 @@ func (c *Client) parse(raw json.RawMessage) (*Entry, error) {
 }
 
 func (e *Entry) matches(words []string) bool {
-	about := strings.ToLower(e.Name + "\n" + e.Title + "\n" + e.Description)
+	name := strings.TrimPrefix(strings.ToLower(e.Name), commonName)
+	about := name + "\n" + strings.ToLower(e.Title+"\n"+e.Description)
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(about, strings.ToLower(w)) })
 }
 

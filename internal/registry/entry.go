@@ -51,6 +51,8 @@ type Input struct {
 	Secret      bool             `json:"isSecret,omitempty"`
 	Value       string           `json:"value,omitempty"`
 	Default     string           `json:"default,omitempty"`
+	Placeholder string           `json:"placeholder,omitempty"`
+	Format      string           `json:"format,omitempty"` // "string", "number", "boolean" or "filepath"
 	Choices     []string         `json:"choices,omitempty"`
 	Variables   map[string]Input `json:"variables,omitempty"` // of {name} in Value
 }

@@ -227,7 +227,9 @@ func (b *builder) setVariable(env map[string]string, name, value string) {
 // launcherVariables are the beginnings of variables that change how a package is fetched or started.
 var launcherVariables = strings.Fields("npm_ node_ uv_ pip_ python docker_ podman_ ld_ dyld_ ssl_ git_ path home " +
 	"tmpdir http_proxy https_proxy all_proxy no_proxy bash_env env shellopts ifs xdg_ appdata comspec systemroot " +
-	"userprofile homedrive homepath localappdata programdata pathext windir openssl_ gconv_path glibc_tunables")
+	"userprofile homedrive homepath localappdata programdata pathext windir openssl_ gconv_path glibc_tunables " +
+	"container_host containers_ registry_auth_file netrc curl_ sslkeylogfile tmp temp java_tool_options _java_options " +
+	"jdk_java_options perl5opt perl5lib perllib rubyopt rubylib bundle_ gem_ lua_init php_ini_scan_dir")
 
 func readByLauncher(name string) bool {
 	name = strings.ToLower(name)
@@ -293,9 +295,13 @@ func (b *builder) named(a Argument) []string {
 		b.fail("%q is no name of an argument", text.Clip(a.Name, maxName))
 		return nil
 	}
+	if _, given := b.values[key]; !given && a.isFlag() {
+		b.declared[key] = true
+		return []string{a.Name}
+	}
 	value, ok := b.value(key, a.Input, true)
 	switch {
-	case !ok && a.Required && len(b.missing) == 0, ok && value == "":
+	case ok && value == "":
 		return []string{a.Name}
 	case !ok:
 		return nil
@@ -303,6 +309,14 @@ func (b *builder) named(a Argument) []string {
 		return []string{a.Name + "=" + value}
 	}
 	return []string{a.Name, value}
+}
+
+// isFlag reports whether a named argument takes no value: the entry has neither a value nor anything about one. A
+// required argument with a description is asked for: the answer "" stands for the flag alone.
+func (a Argument) isFlag() bool {
+	isAsked := a.Required && a.Description != ""
+	return !isAsked && a.Value+a.Default+a.Hint+a.Placeholder+a.Format == "" && !a.Secret &&
+		len(a.Choices) == 0 && len(a.Variables) == 0
 }
 
 // value returns the value of an input: the value that a person gave under key, the value of the entry, a variable for a

@@ -4,12 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/internal/registry"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/schema/validate"
@@ -137,6 +141,84 @@ func TestRecordedAnswerFollowsTheDescription(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := v.Validate(answer); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSearchFindsWhatIsMeant searches a registry that, like the official one, looks for a substring of the whole name, and
+// where almost every name begins with io.github.
+func TestSearchFindsWhatIsMeant(t *testing.T) {
+	names := []string{
+		"io.github.github/github-mcp-server", "com.example/github", "io.github.zed/tools-github",
+		"ai.alibaba/adb-mysql-mcp-server", "io.github.ann/mysql",
+	}
+	for i := range 400 {
+		names = append(names, fmt.Sprintf("io.github.user%03d/server", i))
+	}
+	slices.Sort(names)
+	requests := 0
+	c := client(t, func(w http.ResponseWriter, r *http.Request) {
+		requests++
+		q := r.URL.Query()
+		limit, _ := strconv.Atoi(q.Get("limit"))
+		var page []any
+		next := ""
+		for _, name := range names {
+			if !strings.Contains(name, q.Get("search")) || name <= q.Get("cursor") {
+				continue
+			}
+			if len(page) == limit {
+				next = page[limit-1].(map[string]any)["server"].(map[string]any)["name"].(string)
+				break
+			}
+			page = append(page, map[string]any{"server": map[string]any{"name": name, "version": "1", "description": "of alibaba"}})
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"servers": page, "metadata": map[string]any{"nextCursor": next}})
+	})
+	for _, test := range []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"github"}, "com.example/github io.github.github/github-mcp-server io.github.zed/tools-github"},
+		{[]string{"GitHub", "server"}, "io.github.github/github-mcp-server"},
+		{[]string{"mysql"}, "io.github.ann/mysql ai.alibaba/adb-mysql-mcp-server"},
+		{[]string{"mysql", "alibaba"}, "ai.alibaba/adb-mysql-mcp-server"},
+		{[]string{"io"}, ""},
+	} {
+		requests = 0
+		found, err := c.Search(t.Context(), registry.Query{Words: test.words, Limit: 20})
+		if err != nil || requests > 10 {
+			t.Errorf("%v: %v, %d requests", test.words, err, requests)
+		}
+		var got []string
+		for _, e := range found.Entries {
+			got = append(got, e.Name)
+		}
+		if diff := cmp.Diff(test.want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("%v: -want +got:\n%s", test.words, diff)
+		}
+	}
+	// A cursor goes on where the search ended, and no entry comes twice.
+	seen, cursor := map[string]bool{}, ""
+	for range 100 {
+		found, err := c.Search(t.Context(), registry.Query{Words: []string{"server"}, Limit: 30, Cursor: cursor})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range found.Entries {
+			if seen[e.Name] {
+				t.Errorf("%s comes twice", e.Name)
+			}
+			seen[e.Name] = true
+		}
+		if cursor = found.Cursor; cursor == "" {
+			break
+		}
+	}
+	if len(seen) != 402 {
+		t.Errorf("%d of 402 entries", len(seen))
+	}
+	if _, err := c.Search(t.Context(), registry.Query{Cursor: "9~x"}); err == nil || !strings.Contains(err.Error(), "is no cursor") {
 		t.Error(err)
 	}
 }

@@ -32,11 +32,15 @@ func TestRows(t *testing.T) {
 			"packageArguments":[
 				{"type":"positional","valueHint":"dir","isRequired":true},
 				{"type":"named","name":"--port","value":"80"},{"type":"named","name":"-v","default":"1"},
-				{"type":"named","name":"-l","value":"debug"}],
+				{"type":"named","name":"-l","value":"debug"},{"type":"named","name":"--stdio"},
+				{"type":"named","name":"--read-only","isRequired":true},{"type":"named","name":"--quiet","value":""},
+				{"type":"named","name":"--cache","placeholder":"/tmp"},{"type":"named","name":"--size","format":"number"},
+				{"type":"named","name":"--log","description":"write a log"},{"type":"named","name":"-v","isRequired":false}],
 			"environmentVariables":[{"name":"API_KEY","isRequired":true,"isSecret":true},{"name":"OTHER"},
 				{"name":"MODE","isRequired":true,"default":"fast"}]}]`,
 			map[string]string{"dir": "${workspaceFolder}", "EXTRA": "1"},
-			`{"command":"npx","args":["-y","@u/s@1.2.3-rc.1","${workspaceFolder}","--port=80","-l","debug"],` +
+			`{"command":"npx","args":["-y","@u/s@1.2.3-rc.1","${workspaceFolder}","--port=80","-l","debug","--stdio","--read-only",` +
+				`"--quiet","--log","-v"],` +
 				`"env":{"API_KEY":"${API_KEY}","EXTRA":"1","MODE":"fast"}}`},
 		{"pypi", `"packages":[{"registryType":"pypi","identifier":"s","version":"1.2.post1","runtimeHint":"python",
 			"transport":{"type":"stdio"}}]`, nil, `{"command":"uvx","args":["s==1.2.post1"]}`},
@@ -85,7 +89,11 @@ func TestMissingValuesAreNamed(t *testing.T) {
 		err.Error() != `it has no value "no-dir": it takes B, dir, x` {
 		t.Error(err)
 	}
-	row, err := o.Row("s", map[string]string{"x": "1", "B": "two", "dir": "/"})
+	row, err := o.Row("s", map[string]string{"x": "1", "B": "two", "dir": ""})
+	if want := `{"command":"npx","args":["-y","s@1.0.0","--dir"],"env":{"A":"1-{y}","B":"two"}}`; string(row) != want {
+		t.Errorf("%s %v", row, err)
+	}
+	row, err = o.Row("s", map[string]string{"x": "1", "B": "two", "dir": "/"})
 	want := `{"command":"npx","args":["-y","s@1.0.0","--dir=/"],"env":{"A":"1-{y}","B":"two"}}`
 	if err != nil || string(row) != want {
 		t.Errorf("%s %v", row, err)
@@ -250,6 +258,23 @@ func TestAddressesOfRegistries(t *testing.T) {
 	} {
 		if _, err := registry.New(address); (err == nil) != ok {
 			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+// TestAddressesOfThisMachine refuses the addresses of this machine in an entry of another registry, also in forms that only
+// some resolvers read as such, or that name another host.
+func TestAddressesOfThisMachine(t *testing.T) {
+	for host, ok := range map[string]bool{
+		"127.0.0.1": false, "127.1": false, "2130706433": false, "0x7f.1": false, "0177.0.0.1": false, "0": false, "1.2.3.4.": true,
+		"0x7f000001": false, "127.0.0.1.": false, "127.0.0.0x1": false, "[::ffff:127.0.0.1]": false, "[::1]": false, "[::]": false,
+		"localhost": false, "a.localhost": false, "LOCALHOST.": false, "localhost.localdomain": false, "ip6-localhost": false,
+		"ip6-loopback": false, "localhost6": false, "169.254.169.254": false, "example.09": false,
+		"example.com": true, "10.0.0.1": true, "1.2.3.4": true, "localhost.example.com": true, "ip6-host.example.com": true,
+	} {
+		_, err := entryOf(t, `"remotes":[{"type":"streamable-http","url":"https://`+host+`/mcp"}]`).Offers()[0].Row("s", nil)
+		if (err == nil) != ok {
+			t.Errorf("%s: %v", host, err)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -263,5 +264,95 @@ func TestMissingBinary(t *testing.T) {
 	write(t, filepath.Join(dir, "artifacts.json"), []byte(`[]`))
 	if err := run(dir); err == nil || !strings.Contains(err.Error(), "no binary for linux/amd64") {
 		t.Errorf("it gives %v", err)
+	}
+}
+
+// TestManifestsArePushed pushes manifests to repositories, twice: the second time changes nothing. A prerelease is pushed
+// nowhere. gh, which opens the pull request at winget-pkgs, is a program that writes its arguments.
+func TestManifestsArePushed(t *testing.T) {
+	dir := t.TempDir()
+	script, err := os.ReadFile("../../scripts/publish-manifests")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "scripts/publish-manifests"), script)
+	write(t, filepath.Join(dir, "bin/gh"), []byte("#!/bin/sh\necho \"$@\" >>"+dir+"/asked\n"))
+	for file, repository := range map[string]string{
+		"homebrew/Casks/indus.rb": "homebrew-tap", "scoop/indus.json": "scoop-bucket",
+		"winget/manifests/i/indusagi/indus/1.2.3/indusagi.indus.yaml": "winget-pkgs",
+	} {
+		write(t, filepath.Join(dir, "out/release", file), []byte("of "+repository))
+		at := filepath.Join(dir, repository)
+		git(t, "init", "-q", "-b", "trunk", at)
+		write(t, filepath.Join(at, "README"), []byte("there before"))
+		git(t, "-C", at, "add", "README")
+		git(t, "-C", at, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "begin")
+		git(t, "-C", at, "config", "receive.denyCurrentBranch", "ignore")
+	}
+	publish := func(version string) string {
+		cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "scripts/publish-manifests"), version, "file://"+dir)
+		cmd.Env = append(os.Environ(), "PATH="+dir+"/bin:"+os.Getenv("PATH"))
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	if out := publish("1.2.3-rc.1"); !strings.Contains(out, "is a prerelease") {
+		t.Error(out)
+	}
+	publish("1.2.3")
+	if out := publish("1.2.3"); strings.Count(out, "already") != 3 {
+		t.Error(out)
+	}
+	for branch, file := range map[string]string{
+		"homebrew-tap trunk": "Casks/indus.rb", "scoop-bucket trunk": "indus.json",
+		"winget-pkgs indus-1.2.3": "manifests/i/indusagi/indus/1.2.3/indusagi.indus.yaml",
+	} {
+		repository, branch, _ := strings.Cut(branch, " ")
+		at := filepath.Join(dir, repository)
+		if got := git(t, "-C", at, "show", branch+":"+file); got != "of "+repository {
+			t.Errorf("%s has %q", repository, got)
+		}
+		if got := git(t, "-C", at, "show", branch+":README"); got != "there before" {
+			t.Errorf("%s has %q", repository, got)
+		}
+		if n := strings.Count(git(t, "-C", at, "log", "--format=%s", branch), "\n"); n != 2 {
+			t.Errorf("%s has %d commits", repository, n)
+		}
+	}
+	asked, err := os.ReadFile(dir + "/asked")
+	if err != nil || !strings.Contains(string(asked), "pr create --repo microsoft/winget-pkgs --base master --head indusagi:indus-1.2.3") {
+		t.Errorf("%v: %s", err, asked)
+	}
+}
+
+func git(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %q: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// TestActionsArePinned checks that the workflows name each action by a commit, which its publisher cannot move.
+func TestActionsArePinned(t *testing.T) {
+	files, err := filepath.Glob("../../.github/workflows/*.yml")
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	pinned := regexp.MustCompile(`^uses: [\w/.-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			line = strings.TrimPrefix(strings.TrimSpace(line), "- ")
+			if strings.HasPrefix(line, "uses: ") && !pinned.MatchString(line) {
+				t.Errorf("%s: %s", file, line)
+			}
+		}
 	}
 }

@@ -2,9 +2,11 @@ package edit
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -51,6 +53,40 @@ func Remove(w *foreign.Written, text []byte, ids []string) ([]byte, error) {
 			if text, err = m.write(); err != nil { // in JSON, a server may be there twice
 				return nil, fmt.Errorf("the server %s cannot be removed: %w", tree.Quote(id), err)
 			}
+		}
+	}
+	return text, nil
+}
+
+// Rows returns the servers in the text of a client's file by their ids, each as JSON.
+func Rows(w *foreign.Written, text []byte) (map[string]json.RawMessage, error) {
+	m, err := newMerge(w, text)
+	if err != nil || m.doc == nil {
+		return nil, err
+	}
+	out := map[string]json.RawMessage{}
+	for id, row := range m.rows(m.doc) {
+		plain := row.Clone()
+		plain.Standardize()
+		plain.Minimize()
+		out[id] = json.RawMessage(plain.Pack())
+	}
+	return out, nil
+}
+
+// Restore adds servers to the text of a client's file, in the order of their ids. Each is JSON in that client's format.
+// If the file has another server with one of the ids, the error is fs.ErrExist.
+func Restore(w *foreign.Written, text []byte, rows map[string]json.RawMessage) ([]byte, error) {
+	for _, id := range slices.Sorted(maps.Keys(rows)) {
+		doc, wrong := tree.Parse(rows[id], tree.JSON)
+		if wrong != nil {
+			return nil, fmt.Errorf("the server %s is no JSON: %w", tree.Quote(id), wrong)
+		}
+		one := *w
+		one.ID, one.Row = id, doc.Root
+		var err error
+		if text, err = Merge(&one, text, false); err != nil {
+			return nil, err
 		}
 	}
 	return text, nil
@@ -217,10 +253,30 @@ func (m *merge) checked(text []byte) ([]byte, error) {
 			})
 		}
 	}
+	if m.removes {
+		m.forgetEmpty(doc)
+	}
 	if !isWithin(&m.doc.Root, &doc.Root) {
 		return nil, errors.New("the server cannot be added without changing other entries")
 	}
 	return text, nil
+}
+
+// forgetEmpty removes the empty objects around the removed server that the new text does not have. TOML has no empty
+// table of servers once the last one is gone.
+func (m *merge) forgetEmpty(after *tree.Doc) {
+	for i := len(m.path) - 1; i >= 0; i-- {
+		v := tree.At(&m.doc.Root, m.path[:i+1]...)
+		in := tree.At(&m.doc.Root, m.path[:i]...)
+		if v == nil || tree.At(&after.Root, m.path[:i+1]...) != nil || len(tree.Fields(v)) > 0 {
+			return
+		}
+		if object, ok := in.Value.(*hujson.Object); ok {
+			object.Members = slices.DeleteFunc(object.Members, func(o hujson.ObjectMember) bool {
+				return tree.Text(o.Name) == m.path[i]
+			})
+		}
+	}
 }
 
 // rows returns the servers of a file by their ids, in an object or a list.

@@ -63,15 +63,8 @@ func allDialects() []*dialect {
 			files: "app:Claude/claude_desktop_config.json linux=config:claude/claude_desktop_config.json",
 			kind:  "type",
 		},
-		{
-			name: "cline", title: "Cline", pathEnd: "cline_mcp_settings.json",
-			files: storage("saoudrizwan.claude-dev/settings/cline_mcp_settings.json") +
-				" ~/.cline/data/settings/cline_mcp_settings.json",
-			kind: "type transportType", http: "streamableHttp", disabled: "disabled",
-			timeouts:       []timeout{{"timeout", inSeconds, []string{"call"}}},
-			withoutMeaning: map[string]string{noApprove: "autoApprove alwaysAllow"},
-			vars:           []string{"${env:VAR}"}, optional: true,
-		},
+		clineDialect("cline", "Cline", storage("saoudrizwan.claude-dev/settings/cline_mcp_settings.json")),
+		clineDialect("cline-cli", "Cline CLI", "~/.cline/data/settings/cline_mcp_settings.json"),
 		{
 			name: "codex", title: "Codex", files: "./.codex/config.toml ~/.codex/config.toml|CODEX_HOME",
 			syntax: tree.TOML, paths: [][]string{{"mcp_servers"}},
@@ -286,6 +279,17 @@ func geminiDialect(name, title, files string, timeouts ...timeout) *dialect {
 		ignored:        "description extension versionNegotiation",
 		vars:           []string{"${VAR:-default}", "$VAR", "%VAR%"}, optional: true,
 		before: geminiLists,
+	}
+}
+
+// clineDialect returns the dialect of Cline, whose extension and command line have a file each.
+func clineDialect(name, title, files string) *dialect {
+	return &dialect{
+		name: name, title: title, pathEnd: "cline_mcp_settings.json", files: files,
+		kind: "type transportType", http: "streamableHttp", disabled: "disabled",
+		timeouts:       []timeout{{"timeout", inSeconds, []string{"call"}}},
+		withoutMeaning: map[string]string{noApprove: "autoApprove alwaysAllow"},
+		vars:           []string{"${env:VAR}"}, optional: true,
 	}
 }
 

@@ -40,12 +40,15 @@ type change struct {
 	Key     string           `json:"key,omitempty"`     // the id of the key that was created or removed
 	Notes   []mcpconfig.Note `json:"notes,omitempty"`
 
-	entry         mcpconfig.Entry
-	views         []string // for which a new key is valid; nil stands for all
-	keys          *identity.Keys
-	shared        bool   // keys are in a cluster
-	undoes        record // of the change that this one undoes
-	before, after []byte // nil if there is no file
+	entry  mcpconfig.Entry
+	views  []string // for which a new key is valid; nil stands for all
+	keys   *identity.Keys
+	shared bool   // keys are in a cluster
+	undoes record // of the change that this one undoes
+	// restored has the servers that an undo puts back into a file with other changes, and lost the others: they have
+	// another server in their place. Both are nil if the undo is the whole file.
+	restored, lost map[string]json.RawMessage
+	before, after  []byte // nil if there is no file
 }
 
 // write connects clients.
@@ -142,10 +145,15 @@ func (f *connectFlags) plan(client mcpconfig.Client, e mcpconfig.Entry, remove [
 	}
 	c := &change{Client: client.Name, File: existingFile(files), Entry: e.ID, Removed: remove, entry: e, views: f.keyViews}
 	c.entry.Remove, c.keys, c.shared = remove, f.keys, f.shared
-	err := c.read(func(text []byte) (err error) {
+	own, err := writtenEntries(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	err = c.read(func(text []byte) (err error) {
 		if e.Bearer == newKey {
 			c.entry.Bearer = cmp.Or(c.workingKey(), newKey)
 		}
+		c.entry.Replace = e.Replace || own.wrote(c, text)
 		c.after, c.Notes, err = mcpconfig.Export(client.Name, c.entry, text)
 		return err
 	})

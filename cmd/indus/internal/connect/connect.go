@@ -3,11 +3,13 @@ package connect
 import (
 	"context"
 	"math"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/keys"
@@ -20,6 +22,9 @@ import (
 // gatewayURL is the URL of indus serve if none is found.
 const gatewayURL = "http://127.0.0.1:7332/mcp"
 
+// probeTime bounds the request that shows whether the running indus serve needs a key.
+const probeTime = 3 * time.Second
+
 type connectFlags struct {
 	command.ClusterFlags
 	url, view                         string
@@ -30,6 +35,7 @@ type connectFlags struct {
 	keys                              *identity.Keys         // of the clients; nil: none is needed
 	shared                            bool                   // the keys are in a cluster
 	running                           Running
+	found                             string // the URL of the indus serve of this user that runs
 }
 
 // Running returns the URLs of the user's processes of indus serve.
@@ -57,8 +63,8 @@ func New(s show.Streams, running Running) *cobra.Command {
 	cmd.Flags().BoolVar(&f.print, "print", false, "print the entry, the command line and the link, and write nothing")
 	cmd.Flags().BoolVar(&f.revert, "revert", false, "undo the last connection of the client, or with --all of all")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "write without asking")
-	cmd.Flags().BoolVar(&f.force, "force", false, `replace a server of the same name; with --revert, remove only the
-		entry from a file that has changed since`)
+	cmd.Flags().BoolVar(&f.force, "force", false, `replace a server of the same name; with --revert, remove also an
+		entry that has changed since`)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON array: the clients, the changes, or the ways of --print")
 	f.Add(cmd)
 	f.AddWait(cmd.Flags())
@@ -75,7 +81,8 @@ func New(s show.Streams, running Running) *cobra.Command {
 const connectHelp = `Give another MCP client one entry: indus, with all servers or with a view. The entry is
 the URL of the running "indus serve". It goes into the client's own file in the client's
 format, and the rest of the file stays as it is, with its comments. The difference is
-shown first, and is written after a yes. --revert restores the file, byte for byte.
+shown first, and is written after a yes. --revert restores the file, byte for byte. If the
+client has written its file since, it removes the entry and puts the servers back.
 
 Without CLIENT, it lists the clients on this machine and whether they are connected.
 With --all, every client that has servers gets the entry, and loses the servers that indus
@@ -217,8 +224,9 @@ func (f *connectFlags) entry(
 		return e, command.AsUsage(err)
 	}
 	e.Replace = f.force
-	needsKey := f.key || c.Auth != nil && slices.Contains(c.Auth.Methods, "keys") && len(c.Auth.Issuers) == 0 &&
-		c.Auth.Introspection == nil
+	needsKey := f.key || f.refused(ctx, address) ||
+		c.Auth != nil && slices.Contains(c.Auth.Methods, "keys") && len(c.Auth.Issuers) == 0 &&
+			c.Auth.Introspection == nil
 	switch {
 	case f.key, needsKey && !f.print && !f.project && os.Getenv(TokenVariable) == "":
 		e.Bearer = newKey
@@ -247,20 +255,69 @@ func (f *connectFlags) address(ctx context.Context, c *mcpconfig.Config, s show.
 		return "", command.Usagef("several \"indus serve\" run, at %s: select one with --url", strings.Join(urls, ", "))
 	case len(urls) == 1:
 		s.Reportf("the client connects to the running \"indus serve\" at %s", urls[0])
+		f.found = urls[0]
 		return urls[0], nil
 	}
 	return gatewayURL, nil
+}
+
+// refused reports whether the user's running indus serve needs a key: it refuses a request without one, and names no
+// authorization server at which a client could sign in.
+func (f *connectFlags) refused(ctx context.Context, address string) bool {
+	if f.found == "" || f.found != address {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return false
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return false
+	}
+	defer answer.Body.Close()
+	return answer.StatusCode == http.StatusUnauthorized &&
+		!strings.Contains(answer.Header.Get("WWW-Authenticate"), "resource_metadata")
+}
+
+// ownCommand returns the words that start this program also after an upgrade: its path on the PATH if it is the same
+// file, because a package manager may keep each version in a directory of its own, or npx with the package.
+func ownCommand() ([]string, error) {
+	running, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	slashes := filepath.ToSlash(running)
+	if strings.Contains(slashes, "/_npx/") {
+		return []string{"npx", "-y", "indus-mcp"}, nil
+	}
+	if strings.Contains(slashes, "/go-build") && strings.Contains(slashes, "/exe/") {
+		return nil, command.Usagef("go run removes its program when it ends: build indus, and connect with that program")
+	}
+	self, err := os.Stat(running)
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		path := filepath.Join(dir, filepath.Base(running))
+		if info, err := os.Stat(path); filepath.IsAbs(dir) && err == nil && os.SameFile(self, info) {
+			return []string{path}, nil
+		}
+	}
+	return []string{running}, nil
 }
 
 // commandEntry returns the entry of indus as a command that the client starts.
 func (f *connectFlags) commandEntry() (mcpconfig.Entry, error) {
 	e := mcpconfig.Entry{ID: "indus", Command: "indus", Args: []string{"serve", "--stdio"}, Replace: f.force}
 	if !f.project { // a graphical client may have a minimal PATH
-		program, err := os.Executable()
+		words, err := ownCommand()
 		if err != nil {
 			return e, err
 		}
-		e.Command = program
+		e.Command, e.Args = words[0], append(words[1:], e.Args...)
 	}
 	for _, path := range f.Paths {
 		full, err := filepath.Abs(path)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -172,6 +173,37 @@ func TestEveryClient(t *testing.T) {
 	} {
 		if err != nil || !strings.Contains(out, text) {
 			t.Errorf("%v: %q is missing in %s", err, text, out)
+		}
+	}
+}
+
+// TestEveryClientGetsItsServersBack removes the servers of each client's documented file and puts them back. They are as
+// they were, also if the client has written other parts of its file, and in a file that has no servers any more.
+func TestEveryClientGetsItsServersBack(t *testing.T) {
+	for _, f := range documented(t) {
+		client, path, _ := strings.Cut(f.Name, "/")
+		rows, err := mcpconfig.ClientRows(client, f.Data)
+		if err != nil || len(rows) == 0 {
+			t.Fatalf("%s: %v, %v", f.Name, rows, err)
+		}
+		var ids []string
+		for id := range rows {
+			ids = append(ids, id)
+		}
+		without, _, err := mcpconfig.Export(client, mcpconfig.Entry{ID: "indus", Remove: ids}, f.Data)
+		if err != nil {
+			t.Fatalf("%s: %v", f.Name, err)
+		}
+		back, _, err := mcpconfig.Export(client, mcpconfig.Entry{ID: "indus", Restore: rows}, without)
+		if err != nil {
+			t.Fatalf("%s: %v", f.Name, err)
+		}
+		if diff := cmp.Diff(rowsOf(t, path, string(f.Data)), rowsOf(t, path, string(back))); diff != "" {
+			t.Errorf("%s: -before +restored:\n%s", f.Name, diff)
+		}
+		other := mcpconfig.Entry{ID: "indus", Restore: map[string]json.RawMessage{ids[0]: json.RawMessage(`{"name":"` + ids[0] + `"}`)}}
+		if _, _, err := mcpconfig.Export(client, other, back); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("%s: another server of the name is replaced: %v", f.Name, err)
 		}
 	}
 }

@@ -2,14 +2,17 @@ package connect
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"time"
 
@@ -37,6 +40,9 @@ type record struct {
 	Before   string      `json:"before"`   // SHA-256 of the file before, or "" if there was none
 	After    string      `json:"after"`    // SHA-256 of the file after
 	Mode     fs.FileMode `json:"mode"`     // of the file before
+	// Own is the entry as it was written, and Rows has the servers that it replaced or that were removed, by their names.
+	Own  json.RawMessage            `json:"own,omitempty"`
+	Rows map[string]json.RawMessage `json:"rows,omitempty"`
 }
 
 var errNoState = errors.New("there is no place to keep what undoes it: set $HOME or $XDG_STATE_HOME")
@@ -104,6 +110,15 @@ func newRecord(c *change, run time.Time, all bool) (record, error) {
 		Run: run, All: all, Client: c.Client, File: path, Entry: c.Entry, Key: c.Key, Shared: c.shared && c.Key != "",
 		At: at, Removed: c.before[at : len(c.before)-end], Inserted: len(c.after) - end - at, After: digest(c.after),
 	}
+	after, err := mcpconfig.ClientRows(c.Client, c.after)
+	if err != nil {
+		return record{}, err
+	}
+	r.Own = after[c.Entry]
+	if r.Rows, err = mcpconfig.ClientRows(c.Client, c.before); err != nil {
+		return record{}, err
+	}
+	maps.DeleteFunc(r.Rows, func(id string, row json.RawMessage) bool { return isAlike(after[id], row) })
 	if c.before != nil {
 		r.Before = digest(c.before)
 		info, err := os.Stat(path)
@@ -161,18 +176,46 @@ func (f *connectFlags) undo(ctx context.Context, clients []mcpconfig.Client, s s
 			return command.Usagef("the key of the client is in a cluster: name its configuration with --mcp")
 		}
 	}
-	return f.perform(ctx, s, func() (changes []*change, err error) {
+	var failed error // of a client that is left out, or of servers that are not put back
+	err = f.perform(ctx, s, func() (changes []*change, err error) {
+		failed = nil
 		for _, r := range chosen {
 			c, err := f.planUndo(r)
-			if err != nil {
+			switch {
+			case err != nil && len(chosen) == 1:
 				return nil, err
+			case err != nil:
+				s.Reportf("left out: %v", err)
+				failed = command.Usagef("not all is undone: mend these files, and repeat the command")
+			default:
+				changes = append(changes, c)
+				failed = cmp.Or(c.lostError(), failed)
 			}
-			changes = append(changes, c)
 		}
 		return changes, nil
-	}, func(c *change) error { return undoFile(ctx, c) }, func(c *change) string {
+	}, func(c *change) error { return undoFile(ctx, c) }, (*change).undone)
+	return cmp.Or(err, failed)
+}
+
+// undone returns the message about an undone change.
+func (c *change) undone() string {
+	restored := show.List(slices.Sorted(maps.Keys(c.restored)), maxShown, "servers")
+	switch {
+	case c.restored == nil:
 		return fmt.Sprintf("%s is as it was before %s was connected", c.File, c.Client)
-	})
+	case len(c.restored) == 0:
+		return fmt.Sprintf("%q is removed from %s; its other changes stay", c.Entry, c.File)
+	}
+	return fmt.Sprintf("%q is removed from %s, and %s is back; its other changes stay", c.Entry, c.File, restored)
+}
+
+// lostError names the servers that cannot be put back. It returns nil if there are none.
+func (c *change) lostError() error {
+	if len(c.lost) == 0 {
+		return nil
+	}
+	return command.Usagef("%s has other servers of the names %s now, so those that were removed are not put back: "+
+		"rename them, and repeat the command", c.File, show.List(slices.Sorted(maps.Keys(c.lost)), maxShown, "servers"))
 }
 
 // isUndone reports whether the flags select a record.
@@ -190,8 +233,8 @@ func (f *connectFlags) isUndone(r record, clients []mcpconfig.Client) bool {
 	})
 }
 
-// planUndo returns the change that undoes a record. If the file has changed since, it is an error, or with --force the
-// change that removes only the entry.
+// planUndo returns the change that undoes a record. If the client has changed its file since, only the entry and the
+// removed servers are undone.
 func (f *connectFlags) planUndo(r record) (*change, error) {
 	c := &change{Client: r.Client, File: r.File, Entry: r.Entry, Key: r.Key, undoes: r}
 	c.keys = identity.NewKeys(keys.Path())
@@ -205,16 +248,80 @@ func (f *connectFlags) planUndo(r record) (*change, error) {
 			c.after = before
 		case r.Before == "" && text == nil, r.Before != "" && digest(text) == r.Before:
 			c.after = text
-		case !f.force:
-			return fmt.Errorf("has changed since %s was connected: --force removes only %q, and the other changes stay",
-				r.Client, r.Entry)
 		default:
-			c.after, _, err = mcpconfig.Export(r.Client, mcpconfig.Entry{ID: r.Entry, Remove: []string{r.Entry}}, text)
+			err = c.planRows(text, f.force)
 		}
 		return err
 	})
 	c.Changed = true // at least the record
 	return c, command.AsUsage(err)
+}
+
+// planRows plans to remove the entry, and to put back the servers that it replaced or that were removed, in a text with
+// other changes. An entry that is not the one of the record stays, unless force is set.
+func (c *change) planRows(text []byte, force bool) error {
+	now, err := mcpconfig.ClientRows(c.Client, text)
+	if err != nil {
+		return err
+	}
+	r := c.undoes
+	e := mcpconfig.Entry{ID: r.Entry}
+	switch own := now[r.Entry]; {
+	case own == nil, isAlike(own, r.Rows[r.Entry]): // it was undone by hand
+	case r.Own == nil && r.Rows != nil: // the entry is removed already
+	case force, isAlike(own, r.Own):
+		e.Remove = []string{r.Entry}
+		delete(now, r.Entry)
+	case r.Own == nil: // a record of an earlier version
+		return fmt.Errorf("has changed since %s was connected: --force removes only %q, and the other changes stay",
+			r.Client, r.Entry)
+	default:
+		return fmt.Errorf("%q has changed since %s was connected: --force removes it, and the other changes stay",
+			r.Entry, r.Client)
+	}
+	c.restored, c.lost = map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	for id, row := range r.Rows {
+		switch there := now[id]; {
+		case there == nil:
+			c.restored[id] = row
+		case !isAlike(there, row):
+			c.lost[id] = row
+		}
+	}
+	e.Restore = c.restored
+	c.after, _, err = mcpconfig.Export(r.Client, e, text)
+	return err
+}
+
+// written holds the records of earlier connections.
+type written []record
+
+// writtenEntries reads the records. There are none if there is no place for them.
+func writtenEntries(ctx context.Context) (written, error) {
+	file, err := records()
+	if err != nil {
+		return nil, nil //nolint:nilerr // connectFile returns the error, if a change is made
+	}
+	list, err := file.Read(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the records of the changes: %w", err)
+	}
+	return list, nil
+}
+
+// wrote reports whether the entry in the text of a client's file is one that connect wrote, for example for another
+// port or without a key.
+func (w written) wrote(c *change, text []byte) bool {
+	rows, err := mcpconfig.ClientRows(c.Client, text)
+	path, absErr := filepath.Abs(c.File)
+	return err == nil && absErr == nil && slices.ContainsFunc(w, func(r record) bool {
+		return r.File == path && r.Entry == c.Entry && isAlike(rows[c.Entry], r.Own)
+	})
+}
+
+// isAlike reports whether two rows are equal, in any order of their members.
+func isAlike(a, b json.RawMessage) bool {
+	return a != nil && b != nil && reflect.DeepEqual(decoded(a), decoded(b))
 }
 
 // undoFile writes the file as it was, and removes the client's key and the record.
@@ -242,7 +349,14 @@ func undoFile(ctx context.Context, c *change) error {
 			return command.StateError("keys", err)
 		}
 	}
-	return changeRecords(ctx, func(list []record) []record { return withoutRecord(list, r) })
+	return changeRecords(ctx, func(list []record) []record {
+		list = withoutRecord(list, r)
+		if len(c.lost) > 0 { // they can still be put back
+			r.Rows, r.Own, r.Key, r.Removed, r.Before, r.After = c.lost, nil, "", nil, "", ""
+			list = append(list, r)
+		}
+		return list
+	})
 }
 
 // remove removes a file that connect made, unless it has changed. If the path is a link, the link stays.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
@@ -89,7 +90,8 @@ func wayOf(c mcpconfig.Client, e mcpconfig.Entry) Way {
 	}
 	w.Text = string(text)
 	w.Line, w.Link = lineOf(c.Name, e, text), linkOf(c.Name, e, text)
-	if c.Name == "claude-desktop" && len(e.Args) == 2 { // the bundle reads the user's own configuration, not --mcp
+	// The bundle reads the user's own configuration, not --mcp.
+	if c.Name == "claude-desktop" && e.Command != "" && !slices.Contains(e.Args, "--mcp") {
 		w.Bundle = command.ReleasesPage
 	}
 	return w

@@ -49,8 +49,8 @@ func (f *findFlags) addSource(cmd *cobra.Command) {
 }
 
 const findHelp = `Search MCP registries for servers. Nothing is written and nothing is started. Each WORD
-must occur in the name, the title or the description of an entry. The longest word is sent
-to the registry, which looks for it in names.
+must occur in the name, the title or the description of an entry. Entries with a word in
+the last part of the name come first.
 
 Any person can publish an entry. "like" marks a name that resembles the name of another
 publisher's entry, or of a server that you have.

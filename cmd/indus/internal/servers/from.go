@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,7 +58,92 @@ func (f *addFlags) fromRegistry(
 	if d.JSON, err = p.row(ctx); err != nil {
 		return d, err
 	}
+	if err := p.readExisting(ctx); err != nil {
+		return d, err
+	}
+	d.JSON = p.withKept(d.JSON)
 	return d, p.confirm(ctx, d.JSON, c)
+}
+
+// readExisting reads the row that --force replaces.
+func (p *plan) readExisting(ctx context.Context) error {
+	if !p.force {
+		return nil
+	}
+	path, err := p.path()
+	if err != nil {
+		return err
+	}
+	c, err := configOf(path).ReadDry(ctx)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if r, ok := c.Find(p.id, func(r mcpconfig.Row) bool { return command.SameFile(r.File, path) }); ok {
+		d, _ := c.Definition(r)
+		p.existing = d.JSON
+	}
+	return nil
+}
+
+// withKept returns a row with the parts of the existing row that the entry does not write: its other members, variables
+// and headers, and the value of the user where the entry has a variable.
+func (p *plan) withKept(row json.RawMessage) json.RawMessage {
+	dropped := []string{"command", "args", "url", "transport", originKey}
+	if hasMember(p.existing, "url") != hasMember(row, "url") { // a process becomes a URL, or the reverse
+		dropped = append(dropped, "env", "headers", "cwd", "inheritEnv", "oauth")
+	}
+	return merged(p.existing, row, func(key string, old, now json.RawMessage) json.RawMessage {
+		switch {
+		case now == nil && slices.Contains(dropped, key):
+		case (key == "env" || key == "headers") && old != nil:
+			return merged(old, now, p.value)
+		case now == nil:
+			return old
+		}
+		return now
+	})
+}
+
+// hasMember reports whether a row has a member.
+func hasMember(row json.RawMessage, key string) bool {
+	members, _ := wire.Members(row)
+	return slices.ContainsFunc(members, func(m wire.Member) bool { return m.Key == key })
+}
+
+// value returns the value of a variable or header: the one of the user, unless the entry or --env has another.
+func (p *plan) value(name string, old, now json.RawMessage) json.RawMessage {
+	isGiven := slices.ContainsFunc(p.env, func(v string) bool { return v == name || strings.HasPrefix(v, name+"=") })
+	isVariable := bytes.HasPrefix(now, []byte(`"${`))
+	if old != nil && (now == nil || isVariable && !isGiven) {
+		return old
+	}
+	return now
+}
+
+// merged returns an object with the members of now and then of old. choose returns the value of each, or nil for none.
+// It gets nil for a value that is missing.
+func merged(
+	old, now json.RawMessage, choose func(key string, old, now json.RawMessage) json.RawMessage,
+) json.RawMessage {
+	before, _ := wire.Members(old) // none if it is no object
+	after, _ := wire.Members(now)
+	var out wire.Object
+	for _, m := range after {
+		var was json.RawMessage
+		if i := slices.IndexFunc(before, func(o wire.Member) bool { return o.Key == m.Key }); i >= 0 {
+			was = before[i].Value
+		}
+		out = out.Raw(m.Key, choose(m.Key, was, m.Value))
+	}
+	for _, m := range before {
+		if !slices.ContainsFunc(after, func(o wire.Member) bool { return o.Key == m.Key }) {
+			out = out.Raw(m.Key, choose(m.Key, m.Value, nil))
+		}
+	}
+	return out.JSON()
 }
 
 // registryConfig reads the configuration that names the registries: the file of --mcp if it exists, or the user's own.
@@ -81,6 +167,8 @@ type plan struct {
 	offer   registry.Offer
 	streams show.Streams
 	answers <-chan string
+
+	existing json.RawMessage // the row that is replaced, or nil
 }
 
 // row returns the row. On a terminal, it asks for the values that are missing.
@@ -186,6 +274,12 @@ func (p *plan) confirm(ctx context.Context, row json.RawMessage, c *mcpconfig.Co
 	page.Printf("%s@%s of %s\n", e.Name, e.Version, p.source)
 	page.Write(show.EscapeHarmful([]byte(layoutJSON(row, "") + "\n")))
 	fmt.Fprint(s.Err, page.String())
+	if p.existing != nil {
+		s.Reportf("it replaces %s; -before +after:", show.ShellWord(p.id))
+		for _, d := range differingMembers(p.existing, row) {
+			s.Reportf("  %s", d)
+		}
+	}
 	if e.Status == "deprecated" {
 		s.Reportf("%s is deprecated by its publisher", e.Name)
 	}
