@@ -59,7 +59,8 @@ func (t *turn) requestReply(ctx context.Context) (Reply, error) {
 	}
 }
 
-// generate sends one request, without some calls and their results. If it is cancelled, the text received so far is kept.
+// generate sends one request, without some calls and their results. If it is cancelled, the text received so far is
+// kept.
 func (t *turn) generate(ctx context.Context, tools []toolbox.Descriptor, without []string) (Reply, error) {
 	partial := &draft{turn: t}
 	messages := append(t.conversation.without(without).view(), t.request...)

@@ -69,8 +69,8 @@ func (r *recovery) keep(ctx context.Context) error {
 	return nil
 }
 
-// suspects returns the calls to leave out, one list for each attempt. The provider has accepted the earlier ones, so the
-// calls of the last message are first: each of the last few, then all of the message, then all calls of the
+// suspects returns the calls to leave out, one list for each attempt. The provider has accepted the earlier ones, so
+// the calls of the last message are first: each of the last few, then all of the message, then all calls of the
 // conversation, for a conversation that another provider began.
 func (c *conversation) suspects() (trials [][]string) {
 	var all []string

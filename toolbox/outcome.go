@@ -11,12 +11,12 @@ import (
 
 // Outcome is the result of a call for a model.
 //
-// Output is projected from the result's blocks and its structured value. Texts, text resources under their URI, and one
-// line for each link and each medium make one JSON string, with a blank line between two that are not empty. The JSON of
-// the structured value follows, unless a block already shows it. If there is one JSON block, Output is the value of that
-// block. Other combinations become an array of {"kind":"text","text":…} and {"kind":"json","value":…}. A block of unknown
-// type counts as JSON, with its own bytes as the value. Without blocks, Output is the structured value. Without that, it
-// is "".
+// Output is projected from the result's blocks and its structured value. Texts, text resources under their URI, and
+// one line for each link and each medium make one JSON string, with a blank line between two that are not empty. The
+// JSON of the structured value follows, unless a block already shows it. If there is one JSON block, Output is the
+// value of that block. Other combinations become an array of {"kind":"text","text":…} and {"kind":"json","value":…}. A
+// block of unknown type counts as JSON, with its own bytes as the value. Without blocks, Output is the structured
+// value. Without that, it is "".
 type Outcome struct {
 	// ID and Name are copied from the call.
 	ID   string `json:"id,omitempty"`

@@ -11,8 +11,8 @@ import (
 // that a model can read, never an error. It corrects loose input, and converts it from the schema
 // that the model saw to the owner's schema. If the input does not fit the owner's schema, strings
 // that hold the JSON of the expected type become that value, and null for an optional property is left
-// out. If it still does not fit, the outcome explains how to correct it. Then the call goes through Do, and the result is projected to
-// one JSON value within the budget. See [Outcome].
+// out. If it still does not fit, the outcome explains how to correct it. Then the call goes through Do,
+// and the result is projected to one JSON value within the budget. See [Outcome].
 //
 // Run does not check calls of tools with an unusable schema (see [validate.New]), or of tools that
 // are not listed yet.

@@ -38,8 +38,8 @@ const maxLabel = 2000
 // fault.
 const minHidden = 256
 
-// Shown returns a block as text for a reader: a text, a text resource under its URI, or one line for a link or for media,
-// with its type and size. ok is false for JSON and for a block of unknown type.
+// Shown returns a block as text for a reader: a text, a text resource under its URI, or one line for a link or for
+// media, with its type and size. ok is false for JSON and for a block of unknown type.
 func (b Block) Shown() (shown string, ok bool) {
 	if b.Text != nil {
 		return *b.Text, true
@@ -114,9 +114,9 @@ func dataOf(encoded string) string {
 	return encoded
 }
 
-// StructuredBeside returns the structured value unless a block already shows it, or it is empty. Many servers write the
-// same value as a text, with other spaces and another order. Some frameworks wrap a value as {"result":VALUE}, and write
-// each item of a list as a text.
+// StructuredBeside returns the structured value unless a block already shows it, or it is empty. Many servers write
+// the same value as a text, with other spaces and another order. Some frameworks wrap a value as {"result":VALUE}, and
+// write each item of a list as a text.
 func (r *Result) StructuredBeside() json.RawMessage {
 	if r.Structured() == nil || isShown(r.Structured(), r.Blocks()) {
 		return nil
@@ -125,11 +125,11 @@ func (r *Result) StructuredBeside() json.RawMessage {
 }
 
 func isShown(structured json.RawMessage, blocks []Block) bool {
-	value, ok := decodeJSON(structured)
+	v, ok := decodeJSON(structured)
 	if len(blocks) == 0 || !ok {
 		return false
 	}
-	inner, wrapped := unwrap(value)
+	inner, wrapped := unwrap(v)
 	if s, ok := inner.(string); ok {
 		inner = strings.TrimSpace(s) // once, because it may be long
 	}
@@ -141,14 +141,14 @@ func isShown(structured json.RawMessage, blocks []Block) bool {
 		} else if !isText {
 			shown = string(b.JSON)
 		}
-		if !wrapped && shows(shown, inner) || wrapped && shows(shown, value) || wrapped && shows(shown, inner) {
+		if !wrapped && shows(shown, inner) || wrapped && shows(shown, v) || wrapped && shows(shown, inner) {
 			return true
 		}
 		texts = append(texts, shown)
 	}
 	items, isList := inner.([]any)
 	if !isList || len(items) != len(texts) {
-		return isEmpty(value)
+		return isEmpty(v)
 	}
 	for i, item := range items {
 		if !shows(texts[i], item) {
@@ -159,41 +159,41 @@ func isShown(structured json.RawMessage, blocks []Block) bool {
 }
 
 // unwrap returns VALUE of {"result":VALUE}. It returns any other value as it is.
-func unwrap(value any) (inner any, wrapped bool) {
-	if object, ok := value.(map[string]any); ok && len(object) == 1 {
+func unwrap(v any) (inner any, wrapped bool) {
+	if object, ok := v.(map[string]any); ok && len(object) == 1 {
 		if inner, ok := object["result"]; ok {
 			return inner, true
 		}
 	}
-	return value, false
+	return v, false
 }
 
-func isEmpty(value any) bool {
-	switch value := value.(type) {
+func isEmpty(v any) bool {
+	switch v := v.(type) {
 	case nil:
 		return true
 	case map[string]any:
-		return len(value) == 0
+		return len(v) == 0
 	case []any:
-		return len(value) == 0
+		return len(v) == 0
 	}
 	return false
 }
 
 // shows reports whether a text is a value: its JSON, also wrapped, or its characters.
-func shows(shown string, value any) bool {
-	if s, ok := value.(string); ok && s == strings.TrimSpace(shown) {
+func shows(shown string, v any) bool {
+	if s, ok := v.(string); ok && s == strings.TrimSpace(shown) {
 		return true
 	}
 	read, ok := decodeJSON([]byte(shown))
 	if !ok {
 		return false
 	}
-	if equalJSON(read, value) {
+	if equalJSON(read, v) {
 		return true
 	}
 	inner, wrapped := unwrap(read)
-	return wrapped && equalJSON(inner, value)
+	return wrapped && equalJSON(inner, v)
 }
 
 func decodeJSON(raw []byte) (v any, ok bool) {
@@ -210,8 +210,8 @@ func equalJSON(a, b any) bool {
 		if !ok || len(a) != len(b) {
 			return false
 		}
-		for key, value := range a {
-			if other, ok := b[key]; !ok || !equalJSON(value, other) {
+		for key, v := range a {
+			if other, ok := b[key]; !ok || !equalJSON(v, other) {
 				return false
 			}
 		}

@@ -29,10 +29,10 @@ func textOf(raw []byte, nested bool) (shown, reasoning string) {
 	}
 	_ = json.Unmarshal(raw, &list) // fields of another type are left out
 	var texts, thoughts strings.Builder
-	for _, chunk := range list {
-		texts.WriteString(chunk.Text)
-		if len(chunk.Thinking) > 0 && !nested {
-			thought, _ := textOf(chunk.Thinking, true)
+	for _, part := range list {
+		texts.WriteString(part.Text)
+		if len(part.Thinking) > 0 && !nested {
+			thought, _ := textOf(part.Thinking, true)
 			thoughts.WriteString(thought)
 		}
 	}
@@ -86,7 +86,10 @@ func (d *details) add(raw json.RawMessage) {
 		joined = d.byIndex[detailKey{key.Type, *key.Index}]
 	}
 	if joined == nil {
-		joined = &detail{raw: bytes.Clone(raw), whole: true, members: map[string]json.RawMessage{}, texts: map[string]*strings.Builder{}}
+		joined = &detail{
+			raw: bytes.Clone(raw), whole: true,
+			members: map[string]json.RawMessage{}, texts: map[string]*strings.Builder{},
+		}
 		d.all = append(d.all, joined)
 		if d.byIndex == nil {
 			d.byIndex = map[detailKey]*detail{}

@@ -12,8 +12,8 @@ const maxNearestName = 128
 
 // Nearest returns at most n of the candidates that resemble a possibly mistyped name, nearest first. Equally near
 // candidates keep their order. A candidate resembles name in two cases: it differs in few keystrokes (one in a short
-// name, three in a long name), or it contains name, which has at least three letters. A candidate with "__" within a longer name is nearest of all. If no candidate does, the result
-// is nil.
+// name, three in a long name), or it contains name, which has at least three letters. A candidate with "__" within a
+// longer name is nearest of all. If no candidate does, the result is nil.
 func Nearest(name string, candidates []string, n int) []string {
 	type hit struct {
 		name     string

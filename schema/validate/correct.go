@@ -15,10 +15,10 @@ const (
 	maxNested      = 64      // values within values, also within strings
 )
 
-// Correct returns arguments with two frequent mistakes of models put right: a string that is the JSON of a type that the
-// schema accepts becomes that value if the schema accepts no string there, and null for an optional property that may
-// not be null is left out. Everything else stays, and numbers keep their digits. The result may still be invalid. If
-// there is nothing to correct, it is the input itself.
+// Correct returns arguments with two frequent mistakes of models put right. Where the schema accepts no string, a
+// string that is the JSON of an accepted type becomes that value. Null for an optional property that may not be null is
+// left out. Everything else stays, and numbers keep their digits. The result may still be invalid. If there is nothing to
+// correct, it is the input itself.
 func (v *Validator) Correct(arguments json.RawMessage) json.RawMessage {
 	if v == nil {
 		return arguments
@@ -152,10 +152,11 @@ func (r *rule) item(i int) (sub *rule, ok bool) {
 	return r.items, r.items != nil
 }
 
-// below returns the schema that r requires of a member or an item of v, or nil if there is none. own returns the part in
-// the keywords of one schema. Parts of a reference and of allOf hold together, parts of anyOf and oneOf as alternatives.
+// below returns the schema that r requires of a member or an item of v, or nil if there is none. own returns the part
+// in the keywords of one schema. Parts of a reference and of allOf hold together, parts of anyOf and oneOf as
+// alternatives.
 func (c *correction) below(r *rule, v *node, own func(*rule) (*rule, bool)) *rule {
-	if r = target(r); c.open[r] {
+	if r = referred(r); c.open[r] {
 		return nil
 	}
 	if c.work++; c.work > maxCorrections {
@@ -170,7 +171,7 @@ func (c *correction) below(r *rule, v *node, own func(*rule) (*rule, bool)) *rul
 		}
 	}
 	if sub, ok := own(r); ok {
-		add(target(sub))
+		add(referred(sub))
 	}
 	if r.ref != nil {
 		add(c.below(r.ref, v, own))
@@ -200,7 +201,8 @@ func (c *correction) either(branches []*rule, v *node, own func(*rule) (*rule, b
 		if c.work += 1 + len(all) + sizeOf(v)/16; c.work > maxCorrections {
 			return nil
 		}
-		if branch = target(branch); c.open[branch] || isOther(branch, v) || !strings.Contains(c.accepts(branch), kindOf(v)) {
+		branch = referred(branch)
+		if c.open[branch] || isOther(branch, v) || !strings.Contains(c.accepts(branch), kindOf(v)) {
 			continue
 		}
 		sub := c.below(branch, v, own)
@@ -236,10 +238,11 @@ func isOther(branch *rule, v *node) bool {
 	return false
 }
 
-// target follows references to the schema that they lead to.
-func target(r *rule) *rule {
+// referred follows references to the schema that they lead to.
+func referred(r *rule) *rule {
 	for range maxNested {
-		if r.ref == nil || len(r.subrules()) > 1 || r.types != nil || r.constant != nil || r.values != nil || r.required != nil {
+		if r.ref == nil || len(r.subrules()) > 1 || r.types != nil || r.constant != nil || r.values != nil ||
+			r.required != nil {
 			return r
 		}
 		r = r.ref
@@ -256,7 +259,7 @@ func (c *correction) required(r *rule, v *node, names map[string]bool, depth int
 		names[name] = true
 	}
 	for _, sub := range slices.Concat(r.allOf, r.anyOf, r.oneOf) {
-		if !isOther(target(sub), v) {
+		if !isOther(referred(sub), v) {
 			c.required(sub, v, names, depth+1)
 		}
 	}
@@ -322,8 +325,8 @@ func kindsOfTypes(names []string) (kinds string) {
 	return kinds
 }
 
-func kindsOfConstants(canonical map[string]bool) (kinds string) {
-	for text := range canonical {
+func kindsOfConstants(constants map[string]bool) (kinds string) {
+	for text := range constants {
 		switch first := text[:1]; first {
 		case "{", "[", `"`, "t", "n":
 			kinds += first

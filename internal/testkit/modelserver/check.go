@@ -92,7 +92,8 @@ func checkBlock(b block, role string) error {
 		return errors.New("tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,200}$'")
 	case b.Type == "tool_result" && b.IsError && len(b.Content) == 0:
 		return errors.New("tool_result: content cannot be empty if `is_error` is true")
-	case b.Type == "tool_result" && b.IsError && slices.ContainsFunc(b.Content, func(c block) bool { return c.Type != "text" }):
+	case b.Type == "tool_result" && b.IsError &&
+		slices.ContainsFunc(b.Content, func(c block) bool { return c.Type != "text" }):
 		return errors.New("tool_result: all content must be type \"text\" if `is_error` is true")
 	case b.Type == "tool_result" && slices.ContainsFunc(b.Content, isBlank):
 		return errors.New("tool_result: text content blocks must contain non-whitespace text")

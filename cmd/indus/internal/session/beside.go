@@ -138,9 +138,9 @@ func promptArguments(p command.Beside, rest string) (map[string]string, error) {
 		}
 	}
 	for name, value := range values {
-		var quoted string
-		if strings.HasPrefix(value, `"`) && json.Unmarshal([]byte(value), &quoted) == nil {
-			values[name] = quoted
+		var unquoted string
+		if strings.HasPrefix(value, `"`) && json.Unmarshal([]byte(value), &unquoted) == nil {
+			values[name] = unquoted
 		}
 	}
 	if missing := p.Missing(values); missing != nil {
