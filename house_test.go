@@ -47,7 +47,7 @@ var largePackages = []string{
 // roomBudget limits the lines of each room outside tests. A room is a directory of the root with all below it, except
 // internal/testkit. If a room shrinks, its budget shrinks too. A budget grows only for a reason that the commit gives.
 var roomBudget = map[string]int{
-	"agent":     3440,
+	"agent":     3800,
 	"approval":  1200,
 	"audit":     1880,
 	"cluster":   1830,
@@ -56,7 +56,7 @@ var roomBudget = map[string]int{
 	"gateway":   7460,
 	"host":      7390,
 	"identity":  1840,
-	"internal":  13500,
+	"internal":  13550,
 	"interop":   12570,
 	"ledger":    4790,
 	"mcpconfig": 10740,
@@ -64,8 +64,8 @@ var roomBudget = map[string]int{
 	"operation": 2520,
 	"policy":    3700,
 	"replica":   1090,
-	"schema":    9130,
-	"toolbox":   7450,
+	"schema":    9480,
+	"toolbox":   7800,
 }
 
 func TestRoomsKeepTheirBudgets(t *testing.T) {

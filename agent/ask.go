@@ -29,19 +29,20 @@ func (t *turn) requestReply(ctx context.Context) (Reply, error) {
 	if err := t.removeResults(ctx, t.conversation.resultsToRemove(size, t.Context)); err != nil {
 		return Reply{}, err
 	}
-	reduced := false
+	r := recovery{turn: t}
 	for failures := 0; ; {
-		reply, err := t.generate(ctx, tools)
+		reply, err := t.generate(ctx, tools, r.suspects)
+		if err == nil {
+			return reply, r.keep(ctx)
+		}
 		providerErr, ok := errors.AsType[*ProviderError](err)
 		if !ok {
 			return reply, err
 		}
-		tooLarge := providerErr.TooLong || providerErr.Status == 413
-		if tooLarge || providerErr.Status == 400 {
-			if err := t.reduce(ctx, err, tooLarge, reduced); err != nil {
+		if refusesContent(providerErr) {
+			if err := r.reduce(ctx, providerErr); err != nil {
 				return reply, err
 			}
-			reduced = true
 			continue
 		}
 		failures++
@@ -58,10 +59,12 @@ func (t *turn) requestReply(ctx context.Context) (Reply, error) {
 	}
 }
 
-// generate sends one request. If it is cancelled, the text received so far is kept.
-func (t *turn) generate(ctx context.Context, tools []toolbox.Descriptor) (Reply, error) {
+// generate sends one request, without some calls and their results. If it is cancelled, the text received so far is
+// kept.
+func (t *turn) generate(ctx context.Context, tools []toolbox.Descriptor, without []string) (Reply, error) {
 	partial := &draft{turn: t}
-	request := Request{System: t.System, Messages: append(t.conversation.view(), t.request...), Tools: tools}
+	messages := append(t.conversation.without(without).view(), t.request...)
+	request := Request{System: t.System, Messages: messages, Tools: tools}
 	reply, err := t.Provider.Generate(ctx, request, partial.receive)
 	if err == nil || ctx.Err() == nil {
 		return reply, err
@@ -72,20 +75,6 @@ func (t *turn) generate(ctx context.Context, tools []toolbox.Descriptor) (Reply,
 		}
 	}
 	return reply, ctx.Err()
-}
-
-// reduce removes results that the provider may have refused, once per message. If the conversation is too large, it
-// removes all removable results. Otherwise it removes the results with images, because one image may be broken or of a
-// kind that this model refuses.
-func (t *turn) reduce(ctx context.Context, cause error, tooLarge, reduced bool) error {
-	ids := t.conversation.removableResults(!tooLarge)
-	switch {
-	case !reduced && len(ids) > 0:
-		return t.removeResults(ctx, ids)
-	case tooLarge:
-		return fmt.Errorf("%w: begin a new conversation, or use a model that takes more (%w)", ErrFull, cause)
-	}
-	return cause
 }
 
 // removeResults removes results from the requests to the model.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/toolbox"
@@ -30,8 +31,8 @@ func (c *conversation) estimate(system string, tools []toolbox.Descriptor) int {
 		}
 	}
 	for _, m := range c.messages[c.countedMessages:] {
-		for _, p := range m.Parts {
-			sum += tokensOf(c.partForModel(p))
+		for _, p := range c.partsForModel(m) {
+			sum += tokensOf(p)
 		}
 	}
 	return sum
@@ -52,12 +53,28 @@ func tokensOf(p Part) int {
 	return messageTokens + n/text.BytesPerToken + images*imageTokens
 }
 
-// partForModel returns a part as models receive it. A removed result is replaced by a note.
-func (c *conversation) partForModel(p Part) Part {
-	if p.Result != nil && c.results[p.Result.ID] {
-		p.Result = removalNote(*p.Result)
+// partsForModel returns the parts of a message as models receive them. A note replaces a removed result, and a refused
+// call with its result. If all calls of a message are refused, the provider's own parts of it are left out too.
+func (c *conversation) partsForModel(m Message) (parts []Part) {
+	calls := m.Calls()
+	kept := slices.DeleteFunc(slices.Clone(calls), func(call Call) bool { return c.refused[call.ID] })
+	for _, p := range m.Parts {
+		switch {
+		case p.Call != nil && c.refused[p.Call.ID], p.Native != nil && len(kept) == 0 && len(calls) > 0:
+			continue
+		case p.Result != nil && c.refused[p.Result.ID]:
+			p = Part{Text: refusalNote(*p.Result)}
+		case p.Result != nil && c.results[p.Result.ID]:
+			p.Result = removalNote(*p.Result)
+		}
+		parts = append(parts, p)
 	}
-	return p
+	return parts
+}
+
+func refusalNote(r Result) string {
+	return fmt.Sprintf("[Your call of %s was taken out with its result, because your provider refused a request with "+
+		"them. Do not repeat it unchanged.]", text.Clip(text.OneLine(r.Name), 100))
 }
 
 func removalNote(r Result) *Result {
@@ -82,7 +99,7 @@ func tokensSaved(r Result) int {
 func (c *conversation) visibleResults(messages []Message) (results []Result) {
 	for _, m := range messages {
 		for _, p := range m.Parts {
-			if p.Result != nil && !c.results[p.Result.ID] {
+			if p.Result != nil && !c.results[p.Result.ID] && !c.refused[p.Result.ID] {
 				results = append(results, *p.Result)
 			}
 		}

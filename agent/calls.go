@@ -122,7 +122,7 @@ func progressText(p toolbox.Progress) string {
 // resultOf returns the result that the model receives: at most maxBytes of the output, and the images as images.
 func (t *turn) resultOf(call Call, out toolbox.Outcome, maxBytes int) Result {
 	if unknown, ok := errors.AsType[*toolbox.UnknownTool](out.Err); ok {
-		return failedCall(call, unknown.Error()+t.suggestNames(unknown.Name))
+		return failedCall(call, unknown.Error()+t.suggestNames(unknown))
 	}
 	if out.Output == nil && out.Err != nil {
 		return failedCall(call, out.Err.Error())
@@ -136,12 +136,8 @@ func (t *turn) resultOf(call Call, out toolbox.Outcome, maxBytes int) Result {
 }
 
 // suggestNames returns a hint with the tool names closest to an unknown name.
-func (t *turn) suggestNames(name string) string {
-	var names []string
-	for _, d := range t.Tools.Descriptors() {
-		names = append(names, d.Name)
-	}
-	if nearest := text.Nearest(name, names, 3); nearest != nil {
+func (t *turn) suggestNames(unknown *toolbox.UnknownTool) string {
+	if nearest := unknown.Nearest(t.Tools.Descriptors()); len(nearest) > 0 {
 		return ". Did you mean " + strings.Join(nearest, ", ") + "?"
 	}
 	return ""

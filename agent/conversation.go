@@ -22,13 +22,14 @@ type conversation struct {
 	messages        []Message
 	open            []Call          // calls of the model's last message that have no result yet
 	results         map[string]bool // by the id of a call: whether its result was removed
+	refused         map[string]bool // ids of calls that are left out with their results: a provider refused them
 	usage           Usage           // of all messages
 	tokens          int             // the provider's count for messages[:counted]
 	countedMessages int
 }
 
 func newConversation(entries []Entry) *conversation {
-	c := &conversation{results: map[string]bool{}}
+	c := &conversation{results: map[string]bool{}, refused: map[string]bool{}}
 	for _, e := range entries {
 		c.add(e)
 	}
@@ -40,6 +41,9 @@ func (c *conversation) add(e Entry) {
 		c.usage.Add(*e.Usage)
 	}
 	c.drop(e.Dropped)
+	for _, id := range e.Refused {
+		c.refused[id] = true
+	}
 	if e.Message == nil {
 		return
 	}
@@ -149,18 +153,22 @@ func (c *conversation) uniqueID(id string, taken map[string]bool) string {
 	}
 }
 
-// view returns the messages as the model receives them.
-func (c *conversation) view() []Message {
-	messages := slices.Clone(c.messages)
-	for i, m := range messages {
+// view returns the messages as the model receives them. Roles alternate, and no message is empty.
+func (c *conversation) view() (messages []Message) {
+	for i, m := range c.messages {
 		var parts []Part
-		if i > 0 && messages[i-1].Partial {
+		if i > 0 && c.messages[i-1].Partial {
 			parts = append(parts, Part{Text: cutOffText})
 		}
-		for _, p := range m.Parts {
-			parts = append(parts, c.partForModel(p))
+		parts = append(parts, c.partsForModel(m)...)
+		last := len(messages) - 1
+		switch {
+		case len(parts) == 0:
+		case last >= 0 && messages[last].Role == m.Role:
+			messages[last].Parts = append(messages[last].Parts, parts...)
+		default:
+			messages = append(messages, Message{Role: m.Role, Parts: parts, Partial: m.Partial})
 		}
-		messages[i].Parts = parts
 	}
 	return messages
 }

@@ -9,7 +9,8 @@ import (
 type Event struct {
 	Kind EventKind `json:"type"`
 	// Text is the text of EventText, EventReasoning, EventProgress and EventEnd. For EventDraft it is the name of the
-	// tool, and for EventRetry the reason.
+	// tool, and for EventRetry the reason. For EventCompact it is the reason of the provider, or "" if the conversation
+	// was too long.
 	Text string `json:"text,omitempty"`
 	// Call is set for EventCall, EventProgress and EventResult.
 	Call *Call `json:"call,omitempty"`
@@ -21,7 +22,8 @@ type Event struct {
 	Usage *Usage `json:"usage,omitempty"`
 	// Stop is set for EventMessage and EventEnd.
 	Stop Stop `json:"stop,omitempty"`
-	// Dropped is the number of removed results, for EventCompact.
+	// Dropped is the number of results that were removed, or of calls that were removed with their results, for
+	// EventCompact.
 	Dropped int `json:"dropped,omitempty"`
 }
 
@@ -54,7 +56,8 @@ const (
 	// EventRetry reports that the provider failed. The request is sent again after Took. Earlier pieces of the message
 	// are void.
 	EventRetry EventKind = "retry"
-	// EventCompact reports that results of older calls were removed from the requests.
+	// EventCompact reports that results of calls were removed from the requests: older ones to make room, or any that
+	// the provider refused.
 	EventCompact EventKind = "compact"
 	// EventEnd ends a turn that ends without an error. Text is the whole answer.
 	EventEnd EventKind = "end"

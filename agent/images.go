@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/toolbox"
@@ -44,24 +43,22 @@ func withoutImages(out toolbox.Outcome) (toolbox.Outcome, []Image) {
 	return out.Showing(toolbox.DefaultBudget, blocks...), images
 }
 
-// imageOf returns the image in a block. It also returns sound, which is never shown. The data determines the type, not
-// the server's label.
+// imageOf returns the image in a block, which may be a resource. It also returns sound, which is never shown. The data
+// determines the type, not the server's label.
 func imageOf(b toolbox.Block) (Image, bool) {
-	var wire struct {
-		Type string `json:"type"`
-		Data []byte `json:"data"`
-		MIME string `json:"mimeType"`
-	}
-	if !strings.HasPrefix(b.Wire.Format, "mcp/") || json.Unmarshal(b.Wire.JSON, &wire) != nil ||
-		wire.Type != "image" && wire.Type != "audio" {
+	mime, data, ok := b.Media()
+	detected := http.DetectContentType(data)
+	var kind struct{ Type string }
+	_ = json.Unmarshal(b.Wire.JSON, &kind)
+	switch {
+	case !ok, kind.Type == "resource" && !isShowable(detected): // a line about the resource is shown
 		return Image{}, false
+	case isShowable(detected):
+		mime = detected
+	case isShowable(mime):
+		mime = "not " + mime
 	}
-	if detected := http.DetectContentType(wire.Data); isShowable(detected) {
-		wire.MIME = detected
-	} else if isShowable(wire.MIME) {
-		wire.MIME = "not " + wire.MIME
-	}
-	return Image{wire.MIME, wire.Data}, true
+	return Image{mime, data}, true
 }
 
 // problem returns the reason for which the model does not receive an image after n others, or "".

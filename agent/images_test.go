@@ -3,6 +3,7 @@ package agent_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"image"
 	"image/png"
@@ -31,9 +32,14 @@ func showTool(blocks ...toolbox.Block) toolbox.Tool {
 	})
 }
 
+func wireBlock(s string) toolbox.Block {
+	return toolbox.Block{Wire: toolbox.Wire{Format: toolbox.FormatMCP, JSON: json.RawMessage(s)}}
+}
+
 func TestImagesOfResults(t *testing.T) {
 	picture := dot(t)
 	huge := append(bytes.Clone(picture), make([]byte, 3<<20)...)
+	encoded := base64.StdEncoding.EncodeToString(picture)
 	many := []toolbox.Block{}
 	for range 7 {
 		many = append(many, toolbox.Image(picture, "image/png"))
@@ -43,16 +49,22 @@ func TestImagesOfResults(t *testing.T) {
 		images int
 		output []string // substrings of the output
 	}{
-		"alone":      {[]toolbox.Block{toolbox.Image(picture, "image/png")}, 1, []string{`"[image/png, `}},
-		"beside":     {[]toolbox.Block{toolbox.Text("see"), toolbox.Image(picture, "image/png"), toolbox.JSON(json.RawMessage(`{"a":1}`))}, 1, []string{"see", "[image/png, ", `{"a":1}`}},
-		"mislabeled": {[]toolbox.Block{toolbox.Image(picture, "image/jpeg")}, 1, []string{"[image/png, "}},
-		"no image":   {[]toolbox.Block{toolbox.Image([]byte("<script>"), "image/png")}, 0, []string{"[not image/png, 8 bytes: not shown"}},
-		"svg":        {[]toolbox.Block{toolbox.Image([]byte("<svg/>"), "image/svg+xml")}, 0, []string{"not shown, because models take PNG"}},
-		"too large":  {[]toolbox.Block{toolbox.Image(huge, "image/png")}, 0, []string{"not shown, because it has more than"}},
-		"too many":   {many, 5, []string{"not shown, because 5 images before it are"}},
-		"sound":      {[]toolbox.Block{toolbox.Audio([]byte("RIFF....WAVE"), "audio/wav")}, 0, []string{"[audio/wav, 12 bytes: not shown"}},
-		"no base64":  {[]toolbox.Block{{Wire: toolbox.Wire{Format: toolbox.FormatMCP, JSON: json.RawMessage(`{"type":"image","data":"%%","mimeType":"image/png"}`)}}}, 0, []string{`"data":"%%"`}},
-		"a link":     {[]toolbox.Block{toolbox.Link(toolbox.Resource{URI: "file:///a", Name: "a"})}, 0, []string{"file:///a"}},
+		"alone":                  {[]toolbox.Block{toolbox.Image(picture, "image/png")}, 1, []string{`"[image/png, `}},
+		"beside":                 {[]toolbox.Block{toolbox.Text("see"), toolbox.Image(picture, "image/png"), toolbox.JSON(json.RawMessage(`{"a":1}`))}, 1, []string{"see", "[image/png, ", `{"a":1}`}},
+		"mislabeled":             {[]toolbox.Block{toolbox.Image(picture, "image/jpeg")}, 1, []string{"[image/png, "}},
+		"no image":               {[]toolbox.Block{toolbox.Image([]byte("<script>"), "image/png")}, 0, []string{"[not image/png, 8 bytes: not shown"}},
+		"svg":                    {[]toolbox.Block{toolbox.Image([]byte("<svg/>"), "image/svg+xml")}, 0, []string{"not shown, because models take PNG"}},
+		"too large":              {[]toolbox.Block{toolbox.Image(huge, "image/png")}, 0, []string{"not shown, because it has more than"}},
+		"too many":               {many, 5, []string{"not shown, because 5 images before it are"}},
+		"sound":                  {[]toolbox.Block{toolbox.Audio([]byte("RIFF....WAVE"), "audio/wav")}, 0, []string{"[audio/wav, 12 bytes: not shown"}},
+		"no base64":              {[]toolbox.Block{{Wire: toolbox.Wire{Format: toolbox.FormatMCP, JSON: json.RawMessage(`{"type":"image","data":"%%","mimeType":"image/png"}`)}}}, 0, []string{`"data":"%%"`}},
+		"as a resource":          {[]toolbox.Block{toolbox.Embedded(toolbox.Resource{URI: "r://a", Data: picture})}, 1, []string{"[image/png, "}},
+		"as a data URL":          {[]toolbox.Block{wireBlock(`{"type":"image","mimeType":"image/png","data":"data:image/png;base64,` + encoded + `"}`)}, 1, []string{"[image/png, "}},
+		"a data URL alone":       {[]toolbox.Block{wireBlock(`{"type":"image","data":"data:image/png;base64,` + encoded + `"}`)}, 1, []string{"[image/png, "}},
+		"with line ends":         {[]toolbox.Block{wireBlock(`{"type":"image","mimeType":"image/png","data":"` + encoded[:9] + `\r\n ` + strings.TrimRight(encoded[9:], "=") + `\n"}`)}, 1, []string{"[image/png, "}},
+		"a PDF":                  {[]toolbox.Block{toolbox.Embedded(toolbox.Resource{URI: "r://p", MIME: "application/pdf", Data: huge[100:]})}, 0, []string{"[resource r://p application/pdf 3.0 MiB]"}},
+		"much that is no base64": {[]toolbox.Block{wireBlock(`{"type":"image","data":"` + strings.Repeat("%", 5000) + `","mimeType":"image/png"}`)}, 0, []string{"[image image/png "}},
+		"a link":                 {[]toolbox.Block{toolbox.Link(toolbox.Resource{URI: "file:///a", Name: "a"})}, 0, []string{"file:///a"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

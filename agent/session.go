@@ -80,6 +80,9 @@ type Entry struct {
 	Usage *Usage `json:"usage,omitempty"`
 	// Dropped are the ids of calls whose results are left out of requests from now on.
 	Dropped []string `json:"dropped,omitempty"`
+	// Refused are the ids of calls that are left out of requests from now on, with their results, because a provider
+	// refused a request with them.
+	Refused []string `json:"refused,omitempty"`
 	// Compacted means that Message replaces all earlier messages.
 	Compacted bool `json:"compacted,omitempty"`
 }

@@ -23,24 +23,25 @@ type modelTool struct {
 	description string // for models
 	changes     []schema.Change
 	validator   func() *validate.Validator // returns nil if the schema is unusable
+	seen        func() *validate.Validator // the same for the schema that the model saw
 }
 
 // toolKey holds the inputs besides the schema that determine a modelTool.
 type toolKey struct {
-	name, server, description, excluded string
-	profile                             *schema.Profile
+	name, server, own, description, excluded string
+	profile                                  *schema.Profile
 }
 
 // modelTool returns d as models see it, or the reason why it is excluded. before is an earlier modelTool of the same
 // name, or nil.
 func (b *Box) modelTool(d *Descriptor, before *modelTool) *modelTool {
-	key := toolKey{d.Name, d.Server, d.Description, d.Excluded, b.profileOf(d)}
+	key := toolKey{d.Name, d.Server, d.OwnName(), d.Description, d.Excluded, b.profileOf(d)}
 	t := &modelTool{key: key, schema: d.Schema, excluded: d.Excluded}
 	if before != nil && before.key.profile == key.profile && bytes.Equal(before.schema, d.Schema) {
 		if before.key == key {
 			return before
 		}
-		t.adapted, t.validator = before.adapted, before.validator
+		t.adapted, t.validator, t.seen = before.adapted, before.validator, before.seen
 	} else {
 		t.validator = lazyValidator(d.Schema)
 	}
@@ -70,14 +71,20 @@ func (t *modelTool) adapt(d *Descriptor) {
 	case bytes.TrimLeft(d.Schema, jsonSpace)[0] != '{':
 		t.excluded = "its schema is not a JSON object"
 	default:
-		t.adapted = adapted
+		if t.adapted == nil {
+			t.adapted, t.seen = adapted, lazyValidator(adapted.Schema)
+		}
 		t.describe()
 	}
 }
 
 // describe writes the description for models.
 func (t *modelTool) describe() {
-	text, changes := schema.Describe(t.key.description, t.key.profile)
+	owners := t.key.description
+	if t.key.own != "" { // the name for models lacks the words of the owner's name
+		owners = strings.TrimSuffix(t.key.own+": "+owners, ": ")
+	}
+	text, changes := schema.Describe(owners, t.key.profile)
 	if strings.TrimSpace(text) == "" && t.key.profile.Rules().Tool.MinDescription > 0 {
 		text = t.key.name + ", a tool"
 		if t.key.server != "" {
@@ -104,6 +111,20 @@ func (t *modelTool) restore(input json.RawMessage) json.RawMessage {
 		return input
 	}
 	return t.adapted.Restore(input)
+}
+
+// owners returns a model's input as arguments for the owner's schema. If they do not fit, mistakes that models often
+// make are corrected, first by the schema that the model saw. err is the reason why the arguments do not fit.
+func (t *modelTool) owners(input json.RawMessage, validates bool) (arguments json.RawMessage, err error) {
+	arguments = t.restore(input)
+	if t.check(arguments, validates) == nil {
+		return arguments, nil
+	}
+	if t.adapted != nil {
+		arguments = t.restore(t.seen().Correct(input))
+	}
+	arguments = t.validator().Correct(arguments)
+	return arguments, t.check(arguments, validates)
 }
 
 // check validates arguments against the owner's schema, and returns errors in terms of the model's schema. It returns

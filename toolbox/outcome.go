@@ -3,7 +3,6 @@ package toolbox
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -12,11 +11,12 @@ import (
 
 // Outcome is the result of a call for a model.
 //
-// Output is projected from the result's blocks. If there are only text blocks, it is one JSON string, with a blank line
-// between texts that are not empty. If there is one JSON block, it is the value of that block. Other combinations
-// become an array of {"kind":"text","text":…} and {"kind":"json","value":…}. A block in its owner's grammar (an image,
-// a link) counts as JSON, with its own bytes as the value. Without blocks, Output is the structured value. Without
-// that, it is "".
+// Output is projected from the result's blocks and its structured value. Texts, text resources under their URI, and
+// one line for each link and each medium make one JSON string, with a blank line between two that are not empty. The
+// JSON of the structured value follows, unless a block already shows it. If there is one JSON block, Output is the
+// value of that block. Other combinations become an array of {"kind":"text","text":…} and {"kind":"json","value":…}. A
+// block of unknown type counts as JSON, with its own bytes as the value. Without blocks, Output is the structured
+// value. Without that, it is "".
 type Outcome struct {
 	// ID and Name are copied from the call.
 	ID   string `json:"id,omitempty"`
@@ -55,7 +55,11 @@ func (o Outcome) Within(budget int) Outcome {
 // Showing returns the outcome with an output projected from other blocks than the blocks of its result. It is for
 // programs that show some blocks (an image) to a model in another way. Result does not change.
 func (o Outcome) Showing(budget int, blocks ...Block) Outcome {
-	o.Output, o.Cut = project(NewResult(blocks...)).within(budget)
+	shown := NewResult(blocks...)
+	if o.Result != nil {
+		shown = StructuredResult(o.Result.Structured(), blocks...)
+	}
+	o.Output, o.Cut = project(shown).within(budget)
 	return o
 }
 
@@ -69,18 +73,28 @@ type value struct {
 func textValue(s string) value { return value{text: s, isText: true} }
 
 func project(r *Result) value {
-	blocks := r.Blocks()
-	switch {
-	case len(blocks) > 0 && !slices.ContainsFunc(blocks, func(b Block) bool { return b.Text == nil }):
-		return textValue(joinTexts(blocks))
-	case len(blocks) == 1:
-		return value{json: blocks[0].value()}
-	case len(blocks) > 1:
-		return value{json: blocksJSON(blocks)}
-	case r.Structured() != nil:
-		return value{json: validJSON(r.Structured())}
+	var pieces []Block // only texts and values
+	isText := true
+	for _, b := range r.Blocks() {
+		if shown, ok := b.Shown(); ok {
+			b = Text(shown)
+		} else {
+			isText = false
+		}
+		pieces = append(pieces, b)
 	}
-	return textValue("")
+	if beside := r.StructuredBeside(); beside != nil && isText && len(pieces) > 0 {
+		pieces = append(pieces, Text(string(validJSON(beside))))
+	} else if beside != nil {
+		pieces, isText = append(pieces, JSON(beside)), false
+	}
+	switch {
+	case isText:
+		return textValue(joinTexts(pieces))
+	case len(pieces) == 1:
+		return value{json: pieces[0].value()}
+	}
+	return value{json: blocksJSON(pieces)}
 }
 
 func blocksJSON(blocks []Block) json.RawMessage {
@@ -141,7 +155,7 @@ func (v value) within(budget int) (json.RawMessage, int) {
 		v.text = compact.String()
 	}
 	shown, n := strings.ToValidUTF8(v.text, "\uFFFD"), 0
-	if budget >= 0 && len(shown) > budget {
+	if budget >= 0 {
 		shown, n = text.Middle(shown, shown, -len(shown), budget)
 	}
 	return text.Quote(shown), n

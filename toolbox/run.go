@@ -9,9 +9,10 @@ import (
 
 // Run calls a tool for a model. It takes the input as the model wrote it, and returns an outcome
 // that a model can read, never an error. It corrects loose input, and converts it from the schema
-// that the model saw to the owner's schema. If the input does not fit the owner's schema, the
-// outcome explains how to correct it. Then the call goes through Do, and the result is projected to
-// one JSON value within the budget. See [Outcome].
+// that the model saw to the owner's schema. If the input does not fit the owner's schema, strings
+// that hold the JSON of the expected type become that value, and null for an optional property is left
+// out. If it still does not fit, the outcome explains how to correct it. Then the call goes through Do,
+// and the result is projected to one JSON value within the budget. See [Outcome].
 //
 // Run does not check calls of tools with an unusable schema (see [validate.New]), or of tools that
 // are not listed yet.
@@ -24,9 +25,12 @@ func (b *Box) Run(ctx context.Context, c Call) Outcome {
 		return b.failed(c, fmt.Sprintf("the arguments of %s are not JSON: %v", c.Name, err), err)
 	}
 	c.Input = input
-	if f := b.tools.view(c.Caller).tools[c.Name].model; f != nil {
-		c.Input = f.restore(input)
-		if err := f.check(c.Input, !b.opts.Unvalidated); err != nil {
+	v := b.tools.view(c.Caller)
+	if d, ok := v.all.Named(c.Name); ok {
+		c.Name = d.Name
+	}
+	if f := v.tools[c.Name].model; f != nil {
+		if c.Input, err = f.owners(input, !b.opts.Unvalidated); err != nil {
 			return b.failed(c, fmt.Sprintf("the arguments of %s do not fit:\n%v", c.Name, err), err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -70,7 +71,7 @@ func TestRunProjectsResults(t *testing.T) {
 			`[{"kind":"text","text":"a"},{"kind":"json","value":[1.50]},{"kind":"json","value":{"type":"image", "data":"aGk="}},{"kind":"text","text":""}]`, ""},
 		{"nothing", toolbox.NewResult(), `""`, "-"},
 		{"a structured value alone", toolbox.StructuredResult(json.RawMessage(`{"a":1}`)), `{"a":1}`, ""},
-		{"a structured value beside blocks", toolbox.StructuredResult(json.RawMessage(`{"a":1}`), text("one")), `"one"`, "one"},
+		{"a structured value beside blocks", toolbox.StructuredResult(json.RawMessage(`{"a":1}`), text("one")), `"one\n\n{\"a\":1}"`, "one\n\n{\"a\":1}"},
 		{"bytes that are not UTF-8", toolbox.NewResult(text("a\xffb")), `"a�b"`, "a�b"},
 		{"a value that is not JSON", toolbox.NewResult(data(`{"a":`)), `"{\"a\":"`, `{"a":`},
 		{"a value that is not UTF-8", toolbox.NewResult(data("[\"\xff\"]")), `["�"]`, ""},
@@ -210,5 +211,40 @@ func TestAnOutcomeShowsOtherBlocks(t *testing.T) {
 		toolbox.JSON(json.RawMessage(`1`)))
 	if string(out.Output) != `[{"kind":"text","text":"an image"},{"kind":"json","value":1}]` || out.Result == nil {
 		t.Error(out)
+	}
+}
+
+// TestRunCorrectsArguments checks the arguments that a server receives. Do leaves them alone.
+func TestRunCorrectsArguments(t *testing.T) {
+	d := plainDescriptor("a")
+	d.Schema = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"},"o":{"type":"object","additionalProperties":{"type":"integer"}},"q":{"type":"string"}},"required":["q"]}`)
+	var got string
+	source := newFleet(&toolbox.Snapshot{Tools: []toolbox.Descriptor{d}}, func(_ context.Context, c toolbox.Call) (*toolbox.Result, error) {
+		got = string(c.Input)
+		return nil, nil
+	})
+	for _, p := range []*schema.Profile{schema.Original, schema.Universal, schema.OpenAI, schema.OpenAIStrict, schema.AnthropicStrict} {
+		box := toolbox.NewBox(&toolbox.BoxOptions{Profile: p}, source)
+		for in, want := range map[string]string{
+			`{"q":"1","n":"9007199254740993"}`: `{"q":"1","n":9007199254740993}`,
+			`{"q":"1","n":null}`:               `{"q":"1"}`,
+			`{"q":"1","n":"x"}`:                "/n: expected integer",
+			`{"q":"1","n":3}`:                  `{"q":"1","n":3}`,
+		} {
+			got = ""
+			out := box.Run(t.Context(), toolbox.Call{Name: "a", Input: json.RawMessage(in)})
+			if got != want && (got != "" || !strings.Contains(out.Text(), want)) {
+				t.Errorf("%s: %s became %q, want %q: %s", p.Name(), in, got, want, out.Text())
+			}
+			if _, err := box.Do(t.Context(), toolbox.Call{Name: "a", Input: json.RawMessage(in)}); err != nil || got != in {
+				t.Errorf("Do changed %s to %s: %v", in, got, err)
+			}
+		}
+	}
+	strict := toolbox.NewBox(&toolbox.BoxOptions{Profile: schema.OpenAIStrict}, source)
+	entries := strict.Descriptors()[0].Parameters
+	in := `{"q":"1","n":null,"o":"[{\"key\":\"k\",\"value\":\"5\"}]"}`
+	if out := strict.Run(t.Context(), toolbox.Call{Name: "a", Input: json.RawMessage(in)}); got != `{"q":"1","o":{"k":5}}` {
+		t.Errorf("%s became %s by %s: %s", in, got, entries, out.Text())
 	}
 }

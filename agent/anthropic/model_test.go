@@ -33,7 +33,7 @@ func TestTheRequest(t *testing.T) {
 	r := agent.Request{System: "Be brief.", Messages: []agent.Message{
 		user(agent.Part{Text: "look"}),
 		{Role: agent.Assistant, Parts: []agent.Part{{Text: "I do."}, {Call: &agent.Call{ID: "x", Name: "shot", Input: json.RawMessage(`{"b":1, "a":"<"}`)}}}},
-		user(agent.Part{Text: "and?"}, agent.Part{Result: &agent.Result{ID: "x", Output: json.RawMessage(`{"n":1}`), IsError: true, Images: []agent.Image{{MIME: "image/png", Data: []byte("png")}}}}),
+		user(agent.Part{Text: "and?"}, agent.Part{Result: &agent.Result{ID: "x", Name: "shot", Output: json.RawMessage(`{"n":1}`), IsError: true, Images: []agent.Image{{MIME: "image/png", Data: []byte("png")}}}}),
 	}, Tools: []toolbox.Descriptor{{Name: "bare"}, {Name: "shot", Description: "A picture.", Parameters: json.RawMessage(`{"type":"object","properties":{"b":{"type":"integer"},"a":{"type":"string"}},"required":["a"]}`)}}}
 	if _, err := model(s, "m").Generate(t.Context(), r, nil); err != nil {
 		t.Fatal(err)
@@ -41,8 +41,8 @@ func TestTheRequest(t *testing.T) {
 	const cached = `,"cache_control":{"type":"ephemeral"}`
 	const want = `{"max_tokens":32000,"messages":[{"content":[{"text":"look","type":"text"` + cached + `}],"role":"user"},` +
 		`{"content":[{"text":"I do.","type":"text"},{"id":"x","input":{"b":1,"a":"<"},"name":"shot","type":"tool_use"}],"role":"assistant"},` +
-		`{"content":[{"tool_use_id":"x","is_error":true,"content":[{"text":"{\"n\":1}","type":"text"},{"source":{"data":"cG5n","media_type":"image/png","type":"base64"},"type":"image"}],"type":"tool_result"},` +
-		`{"text":"and?","type":"text"` + cached + `}],"role":"user"}],` +
+		`{"content":[{"tool_use_id":"x","is_error":true,"content":[{"text":"{\"n\":1}","type":"text"}],"type":"tool_result"},` +
+		`{"text":"An image from shot:","type":"text"},{"source":{"data":"cG5n","media_type":"image/png","type":"base64"},"type":"image"},{"text":"and?","type":"text"` + cached + `}],"role":"user"}],` +
 		`"model":"m","stream":true,"system":[{"text":"Be brief.","type":"text"` + cached + `}],"tools":[{"name":"bare","input_schema":{"type":"object","properties":{}}},` +
 		`{"name":"shot","description":"A picture.","input_schema":{"type":"object","properties":{"b":{"type":"integer"},"a":{"type":"string"}},"required":["a"]}` + cached + `}]}`
 	var sent, wanted any

@@ -95,12 +95,17 @@ func (m *Model) request(r agent.Request) request {
 func (m *Model) messages(all []agent.Message) []message {
 	messages := []message{}
 	for _, turn := range llm.Turns(all) {
-		var blocks []any
+		var results, images, rest []any // in this order
 		for _, part := range turn.Parts {
-			if b := m.block(part); b != nil {
-				blocks = append(blocks, b)
+			switch b := m.block(part); {
+			case part.Result != nil:
+				results = append(results, b)
+				images = append(images, imagesOfFailure(*part.Result)...)
+			case b != nil:
+				rest = append(rest, b)
 			}
 		}
+		blocks := slices.Concat(results, images, rest)
 		if len(blocks) > 0 { // the API refuses an empty message, and joins two messages of the same role
 			messages = append(messages, message{turn.Role, blocks})
 		}
@@ -112,7 +117,7 @@ func (m *Model) messages(all []agent.Message) []message {
 func (m *Model) block(p agent.Part) any {
 	switch {
 	case p.Call != nil:
-		return &content{Type: "tool_use", ID: llm.Word(p.Call.ID), Name: llm.Word(p.Call.Name), Input: llm.Arguments(*p.Call)}
+		return &content{Type: "tool_use", ID: llm.ID(p.Call.ID), Name: llm.Word(p.Call.Name), Input: llm.Arguments(*p.Call)}
 	case p.Result != nil:
 		return result(*p.Result)
 	case p.Native != nil && p.Native.Provider == m.Name():
@@ -124,20 +129,35 @@ func (m *Model) block(p agent.Part) any {
 }
 
 func result(r agent.Result) *content {
-	c := &content{Type: "tool_result", CallID: llm.Word(r.ID), Failed: r.IsError}
+	c := &content{Type: "tool_result", CallID: llm.ID(r.ID), Failed: r.IsError}
 	add := func(s string) {
 		if strings.TrimSpace(s) != "" {
 			c.Parts = append(c.Parts, &content{Type: "text", Text: s})
 		}
 	}
-	add(r.Text())
+	add(llm.Output(r))
 	for _, i := range r.Images {
 		if placeholder, ok := llm.Showable(i); !ok {
 			add(placeholder)
-			continue
+		} else if !r.IsError { // the API accepts only texts in the result of a failed call
+			c.Parts = append(c.Parts, image(i))
 		}
-		image := &source{"base64", i.MIME, base64.StdEncoding.EncodeToString(i.Data)}
-		c.Parts = append(c.Parts, &content{Type: "image", Source: image})
 	}
 	return c
+}
+
+// imagesOfFailure returns the images of a failed call, which follow all results of the message.
+func imagesOfFailure(r agent.Result) (blocks []any) {
+	for _, i := range r.Images {
+		if _, ok := llm.Showable(i); ok && r.IsError {
+			about := "An image from " + llm.Word(r.Name) + ":"
+			blocks = append(blocks, &content{Type: "text", Text: about}, image(i))
+		}
+	}
+	return blocks
+}
+
+func image(i agent.Image) *content {
+	data := &source{"base64", i.MIME, base64.StdEncoding.EncodeToString(i.Data)}
+	return &content{Type: "image", Source: data}
 }

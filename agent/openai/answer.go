@@ -30,18 +30,23 @@ type chunk struct {
 
 // delta is the part that a chunk adds to the message.
 type delta struct {
-	Content, Refusal string
-	Reasoning        string
-	Thoughts         string      `json:"reasoning_content"` // the name of Reasoning on some servers
-	Calls            []callDelta `json:"tool_calls"`
+	Content   chunks
+	Refusal   string
+	Reasoning string
+	Thoughts  string            `json:"reasoning_content"` // the name of Reasoning on some servers
+	Details   []json.RawMessage `json:"reasoning_details"` // of OpenRouter
+	Calls     []callDelta       `json:"tool_calls"`
 }
 
 // callDelta is the part that a chunk adds to a call.
 type callDelta struct {
 	Index    *float64 // nil if the server sends none
 	ID       string
-	Function struct{ Name, Arguments string }
-	Extra    json.RawMessage `json:"extra_content"`
+	Function struct {
+		Name      string
+		Arguments argumentText
+	}
+	Extra json.RawMessage `json:"extra_content"`
 }
 
 // answer collects a message from its chunks.
@@ -51,6 +56,7 @@ type answer struct {
 	text           strings.Builder
 	reasoning      strings.Builder
 	reasoningField string // the name under which the server sends reasoning
+	details        details
 	calls          []*call
 	byIndex        map[float64]*call // the last call with each index
 	refused        bool
@@ -111,7 +117,13 @@ func (a *answer) finishStream() (llm.Progress, error) {
 
 func (a *answer) addDelta(d delta) error {
 	a.refused = a.refused || d.Refusal != ""
-	err := errors.Join(a.addReasoning(d), a.intake.Text(&a.text, d.Content), a.intake.Text(&a.text, d.Refusal))
+	err := errors.Join(a.addReasoning(d), a.intake.Text(&a.text, d.Content.text), a.intake.Text(&a.text, d.Refusal))
+	for _, raw := range d.Details {
+		err = errors.Join(err, a.intake.Hold(pieceSize+len(raw)))
+		if err == nil {
+			a.details.add(raw)
+		}
+	}
 	for i, c := range d.Calls {
 		if err == nil {
 			err = a.addCall(float64(i), c)
@@ -128,7 +140,7 @@ func (a *answer) addReasoning(d delta) error {
 			return a.intake.Reasoning(&a.reasoning, field.text)
 		}
 	}
-	return nil
+	return a.intake.Reasoning(&strings.Builder{}, d.Content.reasoning) // it is shown, and not sent back
 }
 
 // addCall adds a piece of a call. Pieces with the same index belong together. Some servers send no index, or always 0,
@@ -152,7 +164,7 @@ func (a *answer) addCall(index float64, d callDelta) error {
 			return err
 		}
 	}
-	return a.intake.Add(&c.arguments, d.Function.Arguments)
+	return a.intake.Add(&c.arguments, string(d.Function.Arguments))
 }
 
 // startsNewCall reports whether a piece with this id and name begins a new call. If there are no ids, a different name
@@ -180,7 +192,8 @@ func (a *answer) reply() agent.Reply {
 	if a.reasoningField != "" && len(a.calls) > 0 {
 		extras.Reasoning = map[string]string{a.reasoningField: a.reasoning.String()}
 	}
-	if len(extras.Extra) > 0 || extras.Reasoning != nil {
+	extras.Details = a.details.joined()
+	if len(extras.Extra) > 0 || extras.Reasoning != nil || extras.Details != nil {
 		b, _ := json.Marshal(extras)
 		r.Message.Parts = append([]agent.Part{{Native: &agent.Native{Provider: a.provider, JSON: b}}}, r.Message.Parts...)
 	}

@@ -33,6 +33,8 @@ type message struct {
 	CallID    string     `json:"tool_call_id,omitempty"` // for the role "tool"
 	Reasoning string     `json:"reasoning,omitempty"`
 	Thoughts  string     `json:"reasoning_content,omitempty"` // the name of Reasoning on some servers
+
+	Details []json.RawMessage `json:"reasoning_details,omitempty"` // of OpenRouter
 }
 
 // content is a piece of a message: a text or an image.
@@ -76,6 +78,8 @@ type native struct {
 	Reasoning map[string]string `json:"reasoning,omitempty"`
 	// Extra is keyed by the id of a call. It holds Gemini's thought signatures.
 	Extra map[string]json.RawMessage `json:"extra,omitempty"`
+	// Details is OpenRouter's reasoning_details.
+	Details []json.RawMessage `json:"details,omitempty"`
 }
 
 func (m *Model) request(r agent.Request, withoutImages bool) request {
@@ -108,7 +112,7 @@ func userMessages(turn agent.Message, withoutImages bool) (messages []message) {
 		if p.Result == nil {
 			continue
 		}
-		output := p.Result.Text()
+		output := llm.Output(*p.Result)
 		for _, i := range p.Result.Images {
 			if placeholder, ok := llm.Showable(i); !ok {
 				output += "\n" + placeholder
@@ -151,6 +155,7 @@ func (m *Model) assistant(turn agent.Message) message {
 	if text := turn.Text(); text != "" {
 		reply.Content = text
 	}
+	reply.Details = extras.Details
 	if len(reply.Calls) > 0 {
 		reply.Reasoning, reply.Thoughts = extras.Reasoning["reasoning"], extras.Reasoning["reasoning_content"]
 	}

@@ -12,20 +12,24 @@ const maxNearestName = 128
 
 // Nearest returns at most n of the candidates that resemble a possibly mistyped name, nearest first. Equally near
 // candidates keep their order. A candidate resembles name in two cases: it differs in few keystrokes (one in a short
-// name, three in a long name), or it contains name, which has at least three letters. If no candidate does, the result
-// is nil.
+// name, three in a long name), or it contains name, which has at least three letters. A candidate with "__" within a
+// longer name is nearest of all. If no candidate does, the result is nil.
 func Nearest(name string, candidates []string, n int) []string {
 	type hit struct {
 		name     string
 		distance int
 	}
 	want := fold(name)
-	if want == "" || len(want) > maxNearestName || n <= 0 {
+	if want == "" || n <= 0 {
 		return nil
 	}
 	var hits []hit
 	for _, c := range candidates {
-		if d, ok := resembles(want, fold(c)); ok {
+		if strings.Contains(c, "__") && containsName(Cut(name, maxDecorated), c) {
+			hits = append(hits, hit{c, -len(c)})
+		} else if len(want) > maxNearestName {
+			continue
+		} else if d, ok := resembles(want, fold(c)); ok {
 			hits = append(hits, hit{c, d})
 		}
 	}
@@ -37,6 +41,30 @@ func Nearest(name string, candidates []string, n int) []string {
 		}
 	}
 	return names
+}
+
+// maxDecorated bounds the part of a name in which a candidate is searched.
+const maxDecorated = 512
+
+// containsName reports whether a name contains a qualified name, such as "functions.s__a" or "mcp__s__a". Models add
+// such words before and after a name.
+func containsName(name, qualified string) bool {
+	for rest := name; ; {
+		i := strings.Index(rest, qualified)
+		if i < 0 {
+			return false
+		}
+		at := len(name) - len(rest) + i
+		after := at + len(qualified)
+		if (at == 0 || !isWordByte(name[at-1])) && (after == len(name) || name[after] != '_' && !isWordByte(name[after])) {
+			return true
+		}
+		rest = rest[i+1:]
+	}
+}
+
+func isWordByte(b byte) bool {
+	return '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }
 
 // fold removes differences that people often do not notice.

@@ -5,6 +5,7 @@ package text
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -164,9 +165,12 @@ func Cut(s string, limit int) string {
 
 // Middle returns a text without its middle, in at most most bytes, and the number of missing bytes. It keeps both ends,
 // because the beginning of an output identifies it, and its end shows the outcome. The text begins with head and ends
-// with tail, and missing bytes between them are already lost. For a single text s, pass s, s and -len(s). The note with
-// the number of missing bytes is never cut.
+// with tail, and missing bytes between them are already lost. For a single text s, pass s, s and -len(s). A text that
+// fits is returned whole. The note with the number of missing bytes is never cut.
 func Middle(head, tail string, missing, limit int) (string, int) {
+	if missing <= 0 && len(head)+len(tail)+missing <= limit {
+		return head + tail[-missing:], 0
+	}
 	note := func(n int) string { return fmt.Sprintf("\n… %d bytes cut …\n", n) }
 	room := max(0, limit-len(note(missing+len(head)+len(tail)))) // the final number is smaller, so its note is not longer
 	begin, from := Cut(head, room-room/2), max(0, len(tail)-room/2)
@@ -213,4 +217,24 @@ func Printed(s string) string {
 		return r
 	}, s)
 	return strings.TrimRight(s, " \t\n")
+}
+
+// Label returns a line in brackets, in place of content that is no text. Empty words are left out.
+func Label(words ...string) string {
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
+	return OneLine("[" + strings.Join(words, " ") + "]")
+}
+
+// DecodedSize returns the decoded size of the base64 text s as a text.
+func DecodedSize(s string) string {
+	switch n := len(strings.TrimRight(s, "=")) * 3 / 4; {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	case n == 1:
+		return "1 byte"
+	default:
+		return fmt.Sprintf("%d bytes", n)
+	}
 }

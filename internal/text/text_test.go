@@ -118,6 +118,10 @@ func TestMiddle(t *testing.T) {
 		want          string
 		gone          int
 	}{
+		{digits, digits, -10, 10, digits, 0},
+		{digits, "89ab", -2, 12, digits + "ab", 0},
+		{"", "", 0, 0, "", 0},
+		{digits, digits, -10, 9, "\n… 10 bytes cut …\n", 10},
 		{long, long, -100, 40, "012345678\n… 83 bytes cut …\n23456789", 83},
 		{digits, digits, 1000, 100, digits + "\n… 1000 bytes cut …\n" + digits, 1000},
 		{digits, digits, 1000, 32, "0123\n… 1012 bytes cut …\n6789", 1012},

@@ -125,9 +125,6 @@ func abridge(head, tail []byte, missing, room int) string {
 	begin, end := text.Printed(string(head)), text.Printed(string(tail))
 	if missing == 0 {
 		begin = text.Printed(string(head) + string(tail))
-		if len(begin) <= room {
-			return begin
-		}
 		end, missing = begin, -len(begin)
 	}
 	shown, _ := text.Middle(begin, end, missing, room)

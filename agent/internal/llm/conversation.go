@@ -2,13 +2,18 @@ package llm
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -38,17 +43,63 @@ func rank(p agent.Part) int {
 	return 1
 }
 
-// Arguments returns the input of a call as an object. Servers refuse a conversation with any other input, and the model
-// could not correct it.
+// Arguments returns the input of a call as an object that every JSON reader accepts. Servers refuse a conversation with
+// any other input, and the model could not correct it.
 func Arguments(c agent.Call) json.RawMessage {
 	input := bytes.TrimSpace(c.Input)
 	if len(input) > 0 && input[0] == '{' && json.Valid(input) {
-		return input
+		input = wellFormed(input)
+		if isPortable(input) {
+			return input
+		}
 	}
 	if len(input) == 0 {
 		return json.RawMessage("{}")
 	}
 	return slices.Concat([]byte(`{"unreadable":`), text.Quote(string(input)), []byte("}"))
+}
+
+// maxDepth is the deepest nesting of arguments that is sent as JSON. Readers in Rust stop at 128 levels, with those of
+// the request.
+const maxDepth = 100
+
+// isPortable reports whether strict readers accept valid JSON: it is not too deep, and each number fits a float64.
+func isPortable(valid []byte) bool {
+	d := json.NewDecoder(bytes.NewReader(valid))
+	d.UseNumber()
+	depth := 0
+	for {
+		token, err := d.Token()
+		switch token := token.(type) {
+		case json.Delim:
+			if depth--; token == '{' || token == '[' {
+				depth += 2
+			}
+		case json.Number:
+			_, err = token.Float64()
+		}
+		if err != nil || depth > maxDepth {
+			return errors.Is(err, io.EOF)
+		}
+	}
+}
+
+// wellFormed returns valid JSON as strict readers accept it: in UTF-8, and without halves of surrogate pairs.
+func wellFormed(valid []byte) []byte {
+	return wire.WithoutLoneSurrogates(bytes.ToValidUTF8(valid, []byte("\uFFFD")))
+}
+
+// silentFailure is sent for a failed call without a text. Anthropic refuses such a result, and without a text the model
+// would read a success.
+const silentFailure = "The tool failed and gave no reason."
+
+// Output returns the text of a result. A failed result always has one.
+func Output(r agent.Result) string {
+	output := r.Text()
+	if r.IsError && strings.TrimSpace(output) == "" {
+		return silentFailure
+	}
+	return output
 }
 
 // Word replaces all characters of s that providers refuse in names. A model may have invented any name.
@@ -63,6 +114,16 @@ func Word(s string) string {
 		return "unnamed"
 	}
 	return text.Cut(s, 64)
+}
+
+// ID returns the id of a call with characters that all providers accept. Different ids stay different.
+func ID(id string) string {
+	word := Word(id)
+	if word == id {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return text.Cut(word, 40) + "_" + hex.EncodeToString(sum[:8])
 }
 
 // Showable reports whether providers accept an image. If not, it returns a text for its place.

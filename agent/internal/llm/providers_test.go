@@ -131,7 +131,7 @@ func TestAConversation(t *testing.T) {
 			t.Fatal(second, err)
 		}
 		sent := s.Requests()[1]
-		wantResults := []modelserver.Result{{ID: "two", Text: `{"n":1}`}, {ID: "one", Text: "plain\ntext"}, {ID: "three"}}
+		wantResults := []modelserver.Result{{ID: "two", Text: `{"n":1}`}, {ID: "one", Text: "plain\ntext"}, {ID: "three", Text: "The tool failed and gave no reason."}}
 		if diff := cmp.Diff(wantResults, sent.Results(), cmpopts.IgnoreFields(modelserver.Result{}, "IsError")); diff != "" {
 			t.Error(diff)
 		}

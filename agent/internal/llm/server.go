@@ -99,7 +99,7 @@ func (s *Server) post(ctx context.Context, body any) (*http.Response, error) {
 	if err != nil {
 		return nil, Malformed("the request cannot be written as JSON: %v", err)
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.address, bytes.NewReader(b))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.address, bytes.NewReader(wellFormed(b)))
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,17 @@
 package modelserver
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/indusagi/indus/internal/wire"
 )
 
 // refusal is an error with the text of a provider.
@@ -30,6 +35,7 @@ func checkAnthropic(r Request) error {
 		return errors.New("messages: first message must use the \"user\" role")
 	}
 	var open []string // calls of the previous message
+	ids := map[string]bool{}
 	for i, m := range b.Messages {
 		if len(m.Content) == 0 {
 			return fmt.Errorf("messages.%d: all messages must have non-empty content except for the optional final assistant "+
@@ -43,7 +49,10 @@ func checkAnthropic(r Request) error {
 			}
 			switch one.Type {
 			case "tool_use":
-				calls = append(calls, one.ID)
+				if calls = append(calls, one.ID); ids[one.ID] {
+					return fmt.Errorf("messages.%d.content.%d: `tool_use` ids must be unique", i, j)
+				}
+				ids[one.ID] = true
 			case "tool_result":
 				if !slices.Contains(open, one.Result) || slices.Contains(results, one.Result) || unanswered {
 					return fmt.Errorf("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each "+
@@ -73,18 +82,33 @@ func checkAnthropic(r Request) error {
 func checkBlock(b block, role string) error {
 	var input map[string]json.RawMessage
 	switch {
-	case b.Type == "text" && strings.TrimSpace(b.Text) == "":
+	case isBlank(b):
 		return errors.New("text content blocks must contain non-whitespace text")
 	case b.Type == "tool_use" && (json.Unmarshal(b.Input, &input) != nil || input == nil):
 		return errors.New("tool_use.input: Input should be a valid dictionary")
+	case b.Type == "tool_use" && !regexp.MustCompile(`^[a-zA-Z0-9_-]+$`).MatchString(b.ID):
+		return errors.New("tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'")
+	case b.Type == "tool_use" && !regexp.MustCompile(`^[a-zA-Z0-9_-]{1,200}$`).MatchString(b.Name):
+		return errors.New("tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,200}$'")
+	case b.Type == "tool_result" && b.IsError && len(b.Content) == 0:
+		return errors.New("tool_result: content cannot be empty if `is_error` is true")
+	case b.Type == "tool_result" && b.IsError &&
+		slices.ContainsFunc(b.Content, func(c block) bool { return c.Type != "text" }):
+		return errors.New("tool_result: all content must be type \"text\" if `is_error` is true")
+	case b.Type == "tool_result" && slices.ContainsFunc(b.Content, isBlank):
+		return errors.New("tool_result: text content blocks must contain non-whitespace text")
+	case b.Type == "image" && role != "user":
+		return errors.New("image blocks are only permitted in user messages")
 	case b.Type == "thinking" && b.Signature != signature(b.Thinking):
 		return refusal("Invalid `signature` in `thinking` block")
 	case slices.Contains([]string{"tool_use", "thinking", "redacted_thinking"}, b.Type) != (role == "assistant") &&
-		b.Type != "text":
+		b.Type != "text" && b.Type != "image":
 		return fmt.Errorf("%s blocks are not allowed in a message of %s", b.Type, role)
 	}
 	return nil
 }
+
+func isBlank(b block) bool { return b.Type == "text" && strings.TrimSpace(b.Text) == "" }
 
 // checkOpenAI returns an error if chat completions would refuse the request, with the same text.
 func checkOpenAI(r Request) error {
@@ -110,6 +134,12 @@ func checkOpenAI(r Request) error {
 			if c.ID == "" || c.Function.Name == "" || c.Function.Arguments == nil || slices.Contains(open, c.ID) {
 				return refusal(fmt.Sprintf("Missing or repeated parameter: 'messages[%d].tool_calls'", i))
 			}
+			if !regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`).MatchString(c.Function.Name) {
+				return refusal(fmt.Sprintf("Invalid 'messages[%d].tool_calls[0].function.name': string does not match pattern.", i))
+			}
+			if err := checkJSON([]byte(*c.Function.Arguments)); err != nil { // many servers read it for their templates
+				return refusal(fmt.Sprintf("Invalid 'messages[%d].tool_calls[0].function.arguments': %v", i, err))
+			}
 			open = append(open, c.ID)
 		}
 	}
@@ -126,8 +156,8 @@ func unanswered(ids []string) error {
 
 // checkBody returns an error if both APIs would refuse the body.
 func checkBody(r Request, names *regexp.Regexp) (b body, err error) {
-	if err := json.Unmarshal(r.Body, &b); err != nil {
-		return b, fmt.Errorf("we could not parse the JSON body of your request: %w", err)
+	if err := errors.Join(json.Unmarshal(r.Body, &b), checkJSON(r.Body)); err != nil {
+		return b, fmt.Errorf("the request body is not valid JSON: %w", err)
 	}
 	var raw struct{ Tools json.RawMessage }
 	_ = json.Unmarshal(r.Body, &raw)
@@ -156,4 +186,34 @@ func checkBody(r Request, names *regexp.Regexp) (b body, err error) {
 		}
 	}
 	return b, nil
+}
+
+// checkJSON returns an error for JSON that the strict readers of the providers refuse.
+func checkJSON(raw []byte) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	depth := 0
+	for {
+		token, err := d.Token()
+		switch token := token.(type) {
+		case json.Delim:
+			if depth--; token == '{' || token == '[' {
+				depth += 2
+			}
+		case json.Number:
+			_, err = token.Float64()
+		}
+		switch {
+		case errors.Is(err, io.EOF) && !utf8.Valid(raw):
+			return errors.New("invalid UTF-8")
+		case errors.Is(err, io.EOF) && wire.HasLoneSurrogate(raw):
+			return errors.New("no low surrogate in string")
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case depth > 128:
+			return errors.New("recursion limit exceeded")
+		}
+	}
 }

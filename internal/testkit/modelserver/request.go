@@ -113,7 +113,8 @@ type message struct {
 type content []block
 
 type block struct {
-	Type, Text, ID      string
+	Type, Text          string
+	ID, Name            string
 	Thinking, Signature string
 	Result              string `json:"tool_use_id"`
 	Input               json.RawMessage

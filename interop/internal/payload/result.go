@@ -142,7 +142,11 @@ func DecodeResult(w toolbox.Wire) toolbox.Decoded {
 }
 
 func decodeBlock(format string, b json.RawMessage) toolbox.Block {
-	if kind, ok := protocol.LookupString(b, "type"); ok && kind == "text" {
+	if b[0] == '"' { // a text without its block
+		text, _ := wire.Unquote(b)
+		return toolbox.Text(text)
+	}
+	if kind, ok := protocol.LookupString(b, "type"); !ok || kind == "text" {
 		if text, ok := protocol.LookupString(b, "text"); ok {
 			return toolbox.Text(text)
 		}

@@ -187,7 +187,11 @@ func (u *turn) handle(e agent.Event) {
 		u.waitReason = ""
 		u.printNotice(show.Clean(e.Text) + "; asked again in " + show.Duration(e.Took))
 	case agent.EventCompact:
-		u.printNotice("the conversation is long: the model no longer sees " + show.Count(e.Dropped, "older result"))
+		if e.Text != "" {
+			u.printNotice(Refusal(e))
+		} else {
+			u.printNotice("the conversation is long: the model no longer sees " + show.Count(e.Dropped, "older result"))
+		}
 	}
 	u.draw()
 }
@@ -271,4 +275,10 @@ func (u *turn) spinner(now time.Time) string {
 // elapsedText formats an elapsed time in readable steps.
 func elapsedText(d time.Duration) string {
 	return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
+}
+
+// Refusal describes an EventCompact that a refusal of the provider caused.
+func Refusal(e agent.Event) string {
+	return fmt.Sprintf("the provider refused %s with the result, which the model no longer sees: %s",
+		show.Count(e.Dropped, "call"), show.Clean(e.Text))
 }

@@ -168,7 +168,11 @@ func wantsJSON(cmd *cobra.Command, args []string) bool {
 
 // DidYouMean returns a hint with the known names that are similar to name, or "" if there are none.
 func DidYouMean(name string, known []string) string {
-	near := text.Nearest(name, known, 3)
+	return Suggest(text.Nearest(name, known, 3))
+}
+
+// Suggest returns a hint with names, or "" if there are none.
+func Suggest(near []string) string {
 	if len(near) == 0 {
 		return ""
 	}

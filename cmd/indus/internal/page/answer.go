@@ -12,6 +12,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/internal/wire"
+	"github.com/indusagi/indus/toolbox"
 )
 
 const (
@@ -75,7 +76,7 @@ func newTryAnswer(raw json.RawMessage, took time.Duration) *tryAnswer {
 
 // newTryPart reads a block of content. texts and images are the bytes that may still be shown.
 func newTryPart(block json.RawMessage, texts, images *int) (out tryPart) {
-	var known show.ContentBlock
+	var known struct{ Type, Data, MimeType string }
 	err := json.Unmarshal(block, &known)
 	if err == nil && known.Type == "image" && len(known.Data) <= min(*images, base64.StdEncoding.EncodedLen(maxImage)) {
 		if isImage(known.MimeType, known.Data) {
@@ -86,10 +87,7 @@ func newTryPart(block json.RawMessage, texts, images *int) (out tryPart) {
 			}
 		}
 	}
-	shown, ok := "", false
-	if err == nil {
-		shown, ok = known.Describe()
-	}
+	shown, ok := toolbox.Block{Wire: toolbox.Wire{Format: toolbox.FormatMCP, JSON: block}}.Shown()
 	if !ok {
 		shown = indented(block)
 	}
@@ -119,9 +117,6 @@ func indented(raw json.RawMessage) string {
 func cutText(s string, limit int) (string, int) {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
-	}
-	if len(s) <= limit {
-		return visibleLines(s), 0
 	}
 	s, missing := text.Middle(s, s, -len(s), limit)
 	return visibleLines(s), missing

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/cmd/indus/internal/chat"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/text"
@@ -101,7 +102,7 @@ func (f *flags) listener(s show.Streams) func(agent.Event) {
 		return func(e agent.Event) { reportEvent(s, e) }
 	}
 	return func(e agent.Event) {
-		if e.Kind == agent.EventRetry { // otherwise the delay would be silent
+		if e.Kind == agent.EventRetry || e.Kind == agent.EventCompact && e.Text != "" { // a delay, or a loss
 			reportEvent(s, e)
 		}
 	}
@@ -124,7 +125,11 @@ func reportEvent(s show.Streams, e agent.Event) {
 	case agent.EventRetry:
 		s.Reportf("%s; it is asked again in %s", e.Text, show.Duration(e.Took))
 	case agent.EventCompact:
-		s.Reportf("the results of %s were taken out: the conversation was too long", show.Count(e.Dropped, "older call"))
+		if e.Text != "" {
+			s.Reportf("%s", chat.Refusal(e))
+		} else {
+			s.Reportf("the results of %s were taken out: the conversation was too long", show.Count(e.Dropped, "older call"))
+		}
 	}
 }
 

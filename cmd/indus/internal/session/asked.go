@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/mail"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/cmd/indus/internal/chat"
@@ -117,7 +119,7 @@ type property struct {
 
 	Type, Title, Description, Format string
 	Default                          json.RawMessage
-	Enum                             []string
+	Enum, EnumNames                  []string
 	OneOf                            []titledChoice
 	Items                            struct {
 		Enum  []string
@@ -158,9 +160,13 @@ func propertiesOf(schema json.RawMessage) []property {
 
 // prompt returns the name of the value and its format.
 func (p property) prompt() string {
-	choices := slices.Concat(p.Enum, p.Items.Enum)
-	for _, c := range slices.Concat(p.OneOf, p.Items.AnyOf) {
-		choices = append(choices, c.Const+" ("+c.Title+")")
+	choices := slices.Clone(p.Items.Enum)
+	for _, c := range p.titled() {
+		if c.Title != "" && c.Title != c.Const {
+			choices = append(choices, c.Const+" ("+c.Title+")")
+		} else {
+			choices = append(choices, c.Const)
+		}
 	}
 	about := show.Where([]string{p.Title, p.Description, p.Format, strings.Join(choices, " | ")},
 		func(s string) bool { return s != "" })
@@ -178,7 +184,34 @@ func (p property) prompt() string {
 	case !p.required:
 		about = append(about, "Enter leaves it out")
 	}
+	if len(about) == 0 {
+		return p.name
+	}
 	return p.name + " (" + strings.Join(about, "; ") + ")"
+}
+
+// titled returns the choices that may have a title. EnumNames are the titles of Enum in 2025-06-18.
+func (p property) titled() (choices []titledChoice) {
+	for i, value := range p.Enum {
+		c := titledChoice{Const: value}
+		if i < len(p.EnumNames) {
+			c.Title = p.EnumNames[i]
+		}
+		choices = append(choices, c)
+	}
+	return slices.Concat(choices, p.OneOf, p.Items.AnyOf)
+}
+
+// choice returns the value of a choice that is typed as its title. Any other text stays.
+func (p property) choice(typed string) string {
+	all := p.titled()
+	if slices.ContainsFunc(all, func(c titledChoice) bool { return c.Const == typed }) {
+		return typed
+	}
+	if i := slices.IndexFunc(all, func(c titledChoice) bool { return strings.EqualFold(c.Title, typed) }); i >= 0 {
+		return all[i].Const
+	}
+	return typed
 }
 
 // value converts a text to a value of the schema's type, or to nil to leave it out.
@@ -202,12 +235,39 @@ func (p property) value(text string) json.RawMessage {
 	case "array":
 		var items []string
 		for item := range strings.SplitSeq(text, ",") {
-			items = append(items, strings.TrimSpace(item))
+			items = append(items, p.choice(strings.TrimSpace(item)))
 		}
 		b, _ := json.Marshal(items)
 		return b
 	}
-	return wire.Quote(text)
+	return wire.Quote(p.choice(text))
+}
+
+// checkFormat returns an error for a text that does not have the format of the schema. Validators leave formats out.
+func (p property) checkFormat(text string) error {
+	var err error
+	example := map[string]string{"email": "name@example.com", "date": "2026-07-28", "date-time": "2026-07-28T15:04:05Z",
+		"uri": "https://example.com"}[p.Format]
+	switch p.Format {
+	case "email":
+		var a *mail.Address
+		if a, err = mail.ParseAddress(text); err == nil && a.Address != text {
+			err = errors.ErrUnsupported
+		}
+	case "date":
+		_, err = time.Parse(time.DateOnly, text)
+	case "date-time":
+		_, err = time.Parse(time.RFC3339, text)
+	case "uri":
+		var u *url.URL
+		if u, err = url.Parse(text); err == nil && u.Scheme == "" {
+			err = errors.ErrUnsupported
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("expected the format %s, such as %s", p.Format, example)
+	}
+	return nil
 }
 
 // check returns an error if a text is not a value of the schema.
@@ -218,6 +278,9 @@ func (p property) check(text string) error {
 			return errors.New("it is required")
 		}
 		return nil
+	}
+	if err := p.checkFormat(text); text != "" && p.Type == "string" && err != nil {
+		return err
 	}
 	v, err := validate.New(p.schema)
 	if err != nil {
@@ -234,6 +297,8 @@ func (x *session) sample(ctx context.Context, m interop.Message) (json.RawMessag
 	var p struct {
 		SystemPrompt string
 		MaxTokens    int
+		Tools        []json.RawMessage
+		ToolChoice   json.RawMessage
 		Messages     []struct {
 			Role    agent.Role
 			Content json.RawMessage
@@ -241,6 +306,9 @@ func (x *session) sample(ctx context.Context, m interop.Message) (json.RawMessag
 	}
 	if err := json.Unmarshal(m.Params, &p); err != nil {
 		return nil, badParams("%v", err)
+	}
+	if p.Tools != nil || p.ToolChoice != nil && string(p.ToolChoice) != "null" {
+		return nil, badParams("tools: indus does not declare sampling.tools") // else the model would answer without them
 	}
 	if len(p.Messages) == 0 || len(p.Messages) > maxSampled {
 		return nil, badParams("%d messages: indus takes 1 to %d", len(p.Messages), maxSampled)

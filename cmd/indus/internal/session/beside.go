@@ -137,6 +137,12 @@ func promptArguments(p command.Beside, rest string) (map[string]string, error) {
 				cmp.Or(strings.Join(names, ", "), "none"))
 		}
 	}
+	for name, value := range values {
+		var unquoted string
+		if strings.HasPrefix(value, `"`) && json.Unmarshal([]byte(value), &unquoted) == nil {
+			values[name] = unquoted
+		}
+	}
 	if missing := p.Missing(values); missing != nil {
 		return nil, fmt.Errorf("the prompt also needs %s", strings.Join(missing, " "))
 	}
@@ -145,19 +151,11 @@ func promptArguments(p command.Beside, rest string) (map[string]string, error) {
 
 // contentText returns the text of a content block.
 func contentText(raw json.RawMessage) string {
-	var block struct {
-		Type, Text, URI string
-		Resource        struct{ URI, Text string }
+	if shown, ok := (toolbox.Block{Wire: toolbox.Wire{Format: toolbox.FormatMCP, JSON: raw}}).Shown(); ok {
+		return shown
 	}
+	var block struct{ Type string }
 	_ = json.Unmarshal(raw, &block)
-	switch block.Type {
-	case "text":
-		return block.Text
-	case "resource":
-		return block.Resource.URI + ":\n" + block.Resource.Text
-	case "resource_link":
-		return block.URI
-	}
 	return "[" + block.Type + ", which cannot be shown]"
 }
 
@@ -200,17 +198,22 @@ func (x *session) resource(ctx context.Context, server, uri string) (string, err
 	if err := json.Unmarshal(result, &got); err != nil {
 		return "", errors.New("the answer has no contents")
 	}
+	return resourceText(got.Contents), nil
+}
+
+// resourceText returns the contents of a resource as the model reads them.
+func resourceText(contents []show.Resource) string {
 	var all []string
-	for _, c := range got.Contents {
+	for _, c := range contents {
 		if c.Text == nil {
-			all = append(all, fmt.Sprintf("[%s, %s in base64]", quoted(c.MimeType, 100), show.Count(len(c.Blob), "byte")))
+			all = append(all, text.Label(quoted(c.MimeType, 100), text.DecodedSize(c.Blob)+", not shown"))
 			continue
 		}
 		all = append(all, *c.Text)
 	}
 	whole := text.Lines(strings.Join(all, "\n"))
 	whole, _ = text.Middle(whole, whole, -len(whole), toolbox.DefaultBudget)
-	return "| " + strings.ReplaceAll(strings.TrimRight(whole, "\n"), "\n", "\n| "), nil
+	return "| " + strings.ReplaceAll(strings.TrimRight(whole, "\n"), "\n", "\n| ")
 }
 
 // mentions returns the resources that can complete an @ at the end of a line.

@@ -2,10 +2,12 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/cmd/indus/internal/chat"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/schema"
@@ -94,8 +96,7 @@ func NewOffer(local, servers toolbox.Source, limit int) Offer {
 
 // Turn begins a turn, and returns the names of the tools that the model sees.
 func (o Offer) Turn() (names []string) {
-	o.offer.update()
-	for _, d := range o.offer.box.Descriptors() {
+	for _, d := range o.offer.Descriptors() {
 		names = append(names, d.Name)
 	}
 	return names
@@ -106,3 +107,32 @@ func (o Offer) Use(p *schema.Profile) { o.offer.setProfile(p) }
 
 // Box returns the tools that the model can call.
 func (o Offer) Box() *toolbox.Box { return o.offer.box }
+
+// ResourceText exports resourceText.
+var ResourceText = resourceText
+
+// Tools returns the tools as a turn uses them.
+func (o Offer) Tools() agent.Toolbox { return o.offer }
+
+// Field is a value of a form.
+type Field struct {
+	Prompt string
+	Check  func(text string) error
+	Value  func(text string) json.RawMessage
+}
+
+// FormFields returns the values of a form.
+func FormFields(schema string) (fields []Field) {
+	for _, p := range propertiesOf(json.RawMessage(schema)) {
+		fields = append(fields, Field{p.prompt(), p.check, p.value})
+	}
+	return fields
+}
+
+// PromptArguments exports promptArguments.
+var PromptArguments = promptArguments
+
+// Receive answers a request of a server without a person.
+func Receive(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+	return (&session{person: &person{fill: Fill}}).receive(ctx, m)
+}

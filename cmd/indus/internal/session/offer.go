@@ -1,9 +1,13 @@
 package session
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
+	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
@@ -12,10 +16,13 @@ import (
 
 // offer selects the tools that the model sees: the built-in tools, and the tools of servers while all of them fit. When
 // they no longer fit, new tools are available only through the four tools of the catalog. The model keeps the tools
-// that it has seen.
+// that it has seen. A tool that a server adds during a turn is in the next request.
 type offer struct {
 	local, servers toolbox.Source // guarded
 	limit          int            // in tokens
+	overflowed     func()         // called when new tools move to the catalog; nil does nothing
+
+	mu sync.Mutex // guards the fields below
 
 	profile   *schema.Profile
 	allTools  *toolbox.Box // all tools, each by its name
@@ -35,6 +42,8 @@ func newOffer(local, servers toolbox.Source, limit int, p *schema.Profile) *offe
 // setProfile selects another model, with tools in the form of its provider. If that provider would refuse so many
 // tools, all tools of servers move to the catalog.
 func (o *offer) setProfile(p *schema.Profile) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.profile, o.allTools = p, toolbox.NewBox(&toolbox.BoxOptions{Profile: p}, o.local, o.servers)
 	o.box = o.build()
 	if o.box.Findings() != nil {
@@ -45,7 +54,34 @@ func (o *offer) setProfile(p *schema.Profile) {
 	o.update()
 }
 
-// update adds tools that are new since the last turn, directly or through the catalog. It reports whether box has
+var _ agent.Toolbox = (*offer)(nil)
+
+// Descriptors implements [agent.Toolbox]. It returns the tools for the next request.
+func (o *offer) Descriptors() []toolbox.Descriptor {
+	o.mu.Lock()
+	overflowed, box := o.update(), o.box
+	o.mu.Unlock()
+	if overflowed && o.overflowed != nil {
+		o.overflowed()
+	}
+	return box.Descriptors()
+}
+
+// Run implements [agent.Toolbox].
+func (o *offer) Run(ctx context.Context, c toolbox.Call) toolbox.Outcome {
+	o.mu.Lock()
+	box, all, catalogue := o.box, o.allTools, o.catalogue
+	o.mu.Unlock()
+	out := box.Run(ctx, c)
+	isNew := func(d toolbox.Descriptor) bool { return d.Name == c.Name }
+	if errors.As(out.Err, new(*toolbox.UnknownTool)) && !catalogue && slices.ContainsFunc(all.Descriptors(), isNew) {
+		out.Err = fmt.Errorf("%s is new and was not listed for you yet, so it did not run. Call it again now", c.Name)
+		out.Output = text.Quote(out.Err.Error())
+	}
+	return out
+}
+
+// update adds tools that are new since the last request, directly or through the catalog. It reports whether box has
 // changed.
 func (o *offer) update() (changed bool) {
 	all := o.allTools.Descriptors()

@@ -4,11 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/agent/openai"
 	"github.com/indusagi/indus/cmd/indus/internal/session"
+	"github.com/indusagi/indus/internal/testkit/modelserver"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -89,5 +93,43 @@ func TestAProviderThatTakesFewer(t *testing.T) {
 	o.Use(schema.OpenAI)
 	if got := o.Turn(); len(got) != 4 {
 		t.Errorf("%d tools", len(got))
+	}
+}
+
+// TestAToolThatAServerAddsDuringATurn checks that the next request of the turn lists it last, and that the model can
+// call it.
+func TestAToolThatAServerAddsDuringATurn(t *testing.T) {
+	servers := remote{toolbox.NewRegistry(nil)}
+	load := tool("s__load", 1)
+	load.Run = func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
+		servers.Add(tool("s__early", 1))
+		return toolbox.NewResult(toolbox.Text("loaded")), nil
+	}
+	servers.Add(load, tool("s__z", 1))
+	local := toolbox.NewRegistry(nil)
+	local.Add(tool("read", 1))
+	one := func(name string) modelserver.Turn {
+		return modelserver.Turn{Calls: []modelserver.Call{{Name: name, Input: "{}"}}}
+	}
+	m := modelserver.New(t, one("s__load"), one("s__early"), modelserver.Turn{Text: "done"})
+	o := session.NewOffer(local, servers, 1000)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	s := agent.New(agent.Options{Provider: openai.New("m", &openai.Options{BaseURL: m.URL, HTTPClient: client}), Tools: o.Tools()})
+	if _, err := s.Prompt(t.Context(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range m.Requests()[1].Tools() {
+		names = append(names, tool.Name)
+	}
+	if want := []string{"read", "s__load", "s__z", "s__early"}; !slices.Equal(names, want) {
+		t.Errorf("the second request has %v, want %v", names, want)
+	}
+	if got := m.Requests()[2].Results(); got[1].Text != "s__early" {
+		t.Errorf("%+v", got)
+	}
+	servers.Add(tool("s__late", 1))
+	if out := o.Tools().Run(t.Context(), toolbox.Call{Name: "s__late"}); !out.IsError || !strings.Contains(out.Text(), "Call it again now") {
+		t.Errorf("%+v", out)
 	}
 }

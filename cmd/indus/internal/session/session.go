@@ -87,7 +87,7 @@ func (x *session) beginConversation(ctx context.Context) error {
 		return err
 	}
 	o := agent.Options{
-		Provider: x.provider, Tools: x.offer.box, Hear: x.onEvent, Steps: x.flags.steps, Context: x.flags.contextOf(x.target),
+		Provider: x.provider, Tools: x.offer, Hear: x.onEvent, Steps: x.flags.steps, Context: x.flags.contextOf(x.target),
 	}
 	if x.transcript != nil {
 		o.Journal, o.History = x.transcript, x.transcript.Entries()
@@ -125,6 +125,7 @@ func (x *session) buildOffer(ctx context.Context) error {
 	p := x.permissions()
 	x.offer = newOffer(agent.Guard(x.local, p.Permit), agent.Guard(x.servers, p.Permit), x.flags.budget,
 		x.provider.Profile())
+	x.offer.overflowed = x.reportCatalogue
 	x.reportCatalogue()
 	return nil
 }
@@ -140,10 +141,6 @@ func (x *session) reportCatalogue() {
 
 // prompt runs one turn. News about servers precede the text.
 func (x *session) prompt(ctx context.Context, text string) (agent.Answer, error) {
-	if x.offer.update() {
-		x.reportCatalogue()
-		x.agent.Use(x.provider, x.offer.box)
-	}
 	if news := x.describeNews(); news != "" {
 		text = news + "\n\n" + text
 	}
@@ -163,7 +160,7 @@ func (x *session) useModel(name string) error {
 	x.mu.Unlock()
 	x.agent.UseContext(x.flags.contextOf(t))
 	x.offer.setProfile(x.provider.Profile())
-	x.agent.Use(x.provider, x.offer.box)
+	x.agent.Use(x.provider, x.offer)
 	return nil
 }
 

@@ -3,7 +3,6 @@ package tools
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -132,6 +131,7 @@ func (f *callFlags) call(ctx context.Context, name string, a *arguments.Input, s
 		return err
 	}
 	defer mounted.Close()
+	name = tool.Name
 	input, err := a.Object(tool.Schema)
 	if err != nil {
 		return err
@@ -182,8 +182,8 @@ func reportInvalid(s show.Streams, name string, e *validate.Error) error {
 // is down, the tool is quarantined, or no tool has this name.
 func findTool(mounted *command.Connection, name string, f *command.ServerFlags) (toolbox.Descriptor, error) {
 	shown := mounted.Box.Snapshot("")
-	if i := slices.IndexFunc(shown.Tools, func(d toolbox.Descriptor) bool { return d.Name == name }); i >= 0 {
-		return shown.Tools[i], nil
+	if d, ok := shown.Named(name); ok {
+		return d, nil
 	}
 	if slices.Contains(shown.Held, name) {
 		return toolbox.Descriptor{}, errors.New(f.HeldBack(name))
@@ -198,9 +198,9 @@ func findTool(mounted *command.Connection, name string, f *command.ServerFlags) 
 			return toolbox.Descriptor{}, command.Usagef("%s", q.String())
 		}
 	}
-	known := show.Names(shown.Tools, func(d toolbox.Descriptor) string { return d.Name })
-	near := cmp.Or(command.DidYouMean(name, known), "; indus mcp tools"+f.RepeatPaths()+" lists them")
-	return toolbox.Descriptor{}, command.Usagef("%w%s", &toolbox.UnknownTool{Name: name}, near)
+	unknown := &toolbox.UnknownTool{Name: name}
+	near := cmp.Or(command.Suggest(unknown.Nearest(shown.Tools)), "; indus mcp tools"+f.RepeatPaths()+" lists them")
+	return toolbox.Descriptor{}, command.Usagef("%w%s", unknown, near)
 }
 
 // watchProgress shows the progress of a call on a line of stderr: report draws it, stop clears it. If stderr is no
@@ -220,34 +220,26 @@ func watchProgress(s show.Streams) (report func(toolbox.Progress), stop func()) 
 	return report, canvas.Clear
 }
 
-// writeResult prints a result: text as text, other blocks described, and structured content if there are no blocks.
+// writeResult prints a result: text as text, other blocks described, and the structured value unless a block shows it.
 func writeResult(s show.Streams, r *toolbox.Result) error {
-	blocks := r.Blocks()
-	if len(blocks) == 0 && r.Structured() != nil {
-		return s.WriteText(show.IndentJSON(r.Structured()))
-	}
-	for _, b := range blocks {
+	for _, b := range r.Blocks() {
 		if err := s.WriteText(blockText(b)); err != nil {
 			return err
 		}
+	}
+	if structured := r.StructuredBeside(); structured != nil {
+		return s.WriteText(show.IndentJSON(structured))
 	}
 	return nil
 }
 
 // blockText returns a block as text. A block of unknown type is returned as JSON.
 func blockText(b toolbox.Block) string {
-	switch {
-	case b.Text != nil:
-		return *b.Text
-	case b.JSON != nil:
-		return show.IndentJSON(b.JSON)
-	}
-	var known show.ContentBlock
-	if json.Unmarshal(b.Wire.JSON, &known) != nil {
-		return show.IndentJSON(b.Wire.JSON)
-	}
-	if text, ok := known.Describe(); ok {
+	if text, ok := b.Shown(); ok {
 		return text
+	}
+	if b.JSON != nil {
+		return show.IndentJSON(b.JSON)
 	}
 	return show.IndentJSON(b.Wire.JSON)
 }

@@ -46,6 +46,9 @@ func (f *callFlags) help(ctx context.Context, name string, s show.Streams) error
 func toolHelp(d toolbox.Descriptor, heard time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, a tool of %s.\n", show.Clean(d.Name), show.Clean(d.Server))
+	if own := d.OwnName(); own != "" {
+		fmt.Fprintf(&b, "Its server names it %s.\n", show.Clean(own))
+	}
 	if d.Description != "" {
 		b.WriteString("\n" + indentedText(d.Description, 2))
 	}

@@ -163,7 +163,7 @@ func writeMessages(s show.Streams, result json.RawMessage) error {
 		if len(got.Messages) > 1 || m.Role != "user" {
 			b.WriteString(show.MediaLabel(m.Role) + "\n")
 		}
-		b.WriteString(blockText(toolbox.Block{Wire: toolbox.Wire{JSON: m.Content}}))
+		b.WriteString(blockText(toolbox.Block{Wire: toolbox.Wire{Format: toolbox.FormatMCP, JSON: m.Content}}))
 		if err := s.WriteText(b.String()); err != nil {
 			return err
 		}

@@ -126,10 +126,14 @@ func (f *toolsFlags) run(ctx context.Context, words []string, s show.Streams) er
 	counted := func(tools []toolbox.Descriptor) string { return show.Count(len(tools), "tool") }
 	return printByServer(s, all, func(d toolbox.Descriptor) string { return d.Server }, counted,
 		func(d toolbox.Descriptor) (string, string) {
-			if f.long {
-				return arguments.ToolSignature(d), show.CleanLines(strings.TrimSpace(d.Description))
+			title := arguments.ToolSignature(d)
+			if own := d.OwnName(); own != "" {
+				title += "  " + show.MediaLabel("named", own)
 			}
-			return arguments.ToolSignature(d), show.Summary(d.Description)
+			if f.long {
+				return title, show.CleanLines(strings.TrimSpace(d.Description))
+			}
+			return title, show.Summary(d.Description)
 		})
 }
 

@@ -1,0 +1,133 @@
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// pieceSize is the number of bytes that are counted for a piece of reasoning_details even if it is empty.
+const pieceSize = 256
+
+// chunks is the content of a delta: a string, or a list of chunks, as Mistral's models with reasoning send it.
+type chunks struct{ text, reasoning string }
+
+// UnmarshalJSON reads the text of content. It skips chunks of other types.
+func (c *chunks) UnmarshalJSON(raw []byte) error {
+	c.text, c.reasoning = textOf(raw, false)
+	return nil
+}
+
+// textOf returns the text and the reasoning of content. Chunks may be nested once, within a chunk of reasoning.
+func textOf(raw []byte, nested bool) (shown, reasoning string) {
+	var list []struct {
+		Type, Text string
+		Thinking   json.RawMessage
+	}
+	if json.Unmarshal(raw, &shown) == nil {
+		return shown, ""
+	}
+	_ = json.Unmarshal(raw, &list) // fields of another type are left out
+	var texts, thoughts strings.Builder
+	for _, part := range list {
+		texts.WriteString(part.Text)
+		if len(part.Thinking) > 0 && !nested {
+			thought, _ := textOf(part.Thinking, true)
+			thoughts.WriteString(thought)
+		}
+	}
+	return texts.String(), thoughts.String()
+}
+
+// argumentText holds a piece of arguments: a string, or the whole value, as some servers send it.
+type argumentText string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (a *argumentText) UnmarshalJSON(raw []byte) error {
+	var s string
+	if json.Unmarshal(raw, &s) == nil { // null too
+		*a = argumentText(s)
+	} else {
+		*a = argumentText(raw)
+	}
+	return nil
+}
+
+// details joins the pieces of OpenRouter's reasoning_details. Pieces with the same type and index belong together.
+type details struct {
+	all     []*detail
+	byIndex map[detailKey]*detail
+}
+
+type detailKey struct {
+	kind  string
+	index float64
+}
+
+type detail struct {
+	raw     json.RawMessage // the first piece
+	whole   bool            // there is no other piece
+	members map[string]json.RawMessage
+	texts   map[string]*strings.Builder
+}
+
+func (d *details) add(raw json.RawMessage) {
+	var key struct {
+		Type  string
+		Index *float64
+	}
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &key)
+	if json.Unmarshal(raw, &members) != nil || members == nil {
+		return
+	}
+	var joined *detail
+	if key.Index != nil {
+		joined = d.byIndex[detailKey{key.Type, *key.Index}]
+	}
+	if joined == nil {
+		joined = &detail{
+			raw: bytes.Clone(raw), whole: true,
+			members: map[string]json.RawMessage{}, texts: map[string]*strings.Builder{},
+		}
+		d.all = append(d.all, joined)
+		if d.byIndex == nil {
+			d.byIndex = map[detailKey]*detail{}
+		}
+		if key.Index != nil {
+			d.byIndex[detailKey{key.Type, *key.Index}] = joined
+		}
+	} else {
+		joined.whole = false
+	}
+	for name, value := range members {
+		var s string
+		isText := name == "text" || name == "summary" || name == "data"
+		switch {
+		case string(value) == "null" && joined.members[name] != nil:
+		case isText && string(value) != "null" && json.Unmarshal(value, &s) == nil:
+			if joined.texts[name] == nil {
+				joined.texts[name] = &strings.Builder{}
+			}
+			joined.texts[name].WriteString(s)
+			joined.members[name] = value
+		default:
+			joined.members[name] = value
+		}
+	}
+}
+
+// joined returns the details as they are sent back, or nil if there are none. A detail of one piece is unchanged.
+func (d *details) joined() (all []json.RawMessage) {
+	for _, one := range d.all {
+		raw := one.raw
+		if !one.whole {
+			for name, s := range one.texts {
+				one.members[name], _ = json.Marshal(s.String())
+			}
+			raw, _ = json.Marshal(one.members)
+		}
+		all = append(all, raw)
+	}
+	return all
+}
