@@ -104,7 +104,7 @@ func (c *streamable) keepStanding(ctx context.Context, onAnswer func()) {
 			}
 		case !isTemporary(err):
 			if opened { // the stream existed, so the answer concerns the session
-				_ = c.endIfFatal(err)
+				_ = c.endIfLost(ctx, err)
 			}
 			if s.lastID == "" {
 				c.s.log.Debug("no standing stream", "err", err)
