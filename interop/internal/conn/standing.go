@@ -27,7 +27,7 @@ func (c *streamable) events(id json.RawMessage, p *pending) *eventStream {
 		of = p.request.Of
 	}
 	return &eventStream{
-		id: id, retry: -1, server: c.server,
+		id: id, retry: -1, server: c.server, session: c.s,
 		onNotification: func(env *wire.Envelope) error {
 			if owner := c.s.handleNotification(env, p); owner != nil {
 				owner.deliver() // its own goroutine waits for the response
