@@ -104,6 +104,7 @@ func (s *httpServer) send(
 		r.release()
 		return nil, contextErrorOr(ctx, l, newNetworkError(method, s.url, err))
 	}
+	s.idle.learn(r.Header)
 	r.body.ReadCloser = r.Response.Body
 	return r, nil
 }
