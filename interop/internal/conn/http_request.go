@@ -106,6 +106,10 @@ func (s *httpServer) send(
 	}
 	s.idle.learn(r.Header)
 	r.body.ReadCloser = r.Response.Body
+	if err := r.decode(); err != nil {
+		r.close()
+		return nil, err
+	}
 	return r, nil
 }
 
