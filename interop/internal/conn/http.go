@@ -54,7 +54,8 @@ func newHTTPServer(to URL, o Options) (*httpServer, error) {
 	if o.Secrets == nil {
 		o.Secrets = secret.New()
 	}
-	s := &httpServer{url: u, host: to.Header.Get("Host"), header: to.Header.Clone(), opts: o, forwards: to.Forwards, idle: new(announcedIdle)}
+	s := &httpServer{url: u, host: to.Header.Get("Host"), header: to.Header.Clone(), opts: o, idle: new(announcedIdle)}
+	s.forwards = to.Forwards
 	for _, key := range httpReserved {
 		delete(s.header, key)
 	}

@@ -23,7 +23,10 @@ const (
 // run, so the text of such a refusal must name the session.
 func (c *streamable) endIfLost(ctx context.Context, err error) error {
 	over := c.endIfFatal(err)
-	if over == nil || !c.worked.Load() || c.id.Load() == nil || c.s.Err() != nil && over != err { //nolint:errorlint // endIfFatal returns err itself
+	if over == nil || !c.worked.Load() || c.id.Load() == nil {
+		return over
+	}
+	if c.s.Err() != nil && over != err { //nolint:errorlint // endIfFatal returns err itself
 		return over
 	}
 	refused := formOf(err)
