@@ -57,7 +57,7 @@ var roomBudget = map[string]int{
 	"host":      7390,
 	"identity":  1840,
 	"internal":  13550,
-	"interop":   12570,
+	"interop":   12880,
 	"ledger":    4790,
 	"mcpconfig": 10740,
 	"oauth":     4370,

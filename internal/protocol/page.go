@@ -174,6 +174,9 @@ func (p Pages) Read(
 	size, count := 0, 0
 	for page, params := 1, json.RawMessage(nil); ; page++ {
 		result, err := request(params)
+		if err != nil && seen[`""`] && errors.As(err, new(*RPCError)) { // an empty cursor meant the end
+			return fmt.Sprintf("%s refuses its own cursor \"\": reading stopped after page %d", p.Method, page-1), nil
+		}
 		if err != nil {
 			return "", err
 		}
@@ -222,8 +225,8 @@ func (p Pages) split(result json.RawMessage) (
 			found = true
 		case "nextCursor":
 			cursor = m.Value
-			if cursor[0] != '"' {
-				cursor = nil
+			if c := cursor[0]; c != '"' && c != '-' && (c < '0' || c > '9') {
+				cursor = nil // a number is returned as it came
 			}
 		}
 	}

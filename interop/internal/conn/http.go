@@ -16,10 +16,11 @@ import (
 const (
 	// httpIdlePerHost is the number of idle connections to a server that stay open. A gateway's clients come in bursts.
 	httpIdlePerHost = 128
-	httpIdleTime    = 90 * time.Second
-	httpDialTime    = 30 * time.Second // of TCP; the context may be shorter
-	httpTLSTime     = 15 * time.Second
-	httpMaxHeader   = 1 << 20 // of an answer, in bytes
+	// httpIdleTime is below the 5 s after which Node closes a connection. A call must not meet that close.
+	httpIdleTime  = 4 * time.Second
+	httpDialTime  = 30 * time.Second // of TCP; the context may be shorter
+	httpTLSTime   = 15 * time.Second
+	httpMaxHeader = 1 << 20 // of an answer, in bytes
 	// httpMaxRedirects is more than any honest server needs.
 	httpMaxRedirects = 5
 	// httpLeaveWait bounds the messages that end a session, which are best effort.
@@ -36,6 +37,7 @@ type httpServer struct {
 	ownTransport *http.Transport // nil: the client was injected
 	opts         Options
 
+	idle     *announcedIdle
 	forwards bool // posted messages may have headers of their own
 }
 
@@ -52,7 +54,8 @@ func newHTTPServer(to URL, o Options) (*httpServer, error) {
 	if o.Secrets == nil {
 		o.Secrets = secret.New()
 	}
-	s := &httpServer{url: u, host: to.Header.Get("Host"), header: to.Header.Clone(), opts: o, forwards: to.Forwards}
+	s := &httpServer{url: u, host: to.Header.Get("Host"), header: to.Header.Clone(), opts: o, idle: new(announcedIdle)}
+	s.forwards = to.Forwards
 	for _, key := range httpReserved {
 		delete(s.header, key)
 	}
@@ -62,6 +65,7 @@ func newHTTPServer(to URL, o Options) (*httpServer, error) {
 		client.Timeout = 0 // it would end streams; contexts end requests
 	} else {
 		s.ownTransport = newHTTPTransport()
+		s.ownTransport.DialContext = s.idle.dial(s.ownTransport.DialContext)
 		s.ownTransport.TLSClientConfig = to.TLS
 		client.Transport = s.ownTransport
 	}

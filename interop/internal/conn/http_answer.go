@@ -1,7 +1,6 @@
 package conn
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,7 +31,7 @@ func (s *httpServer) response(r *httpReply, id json.RawMessage) (json.RawMessage
 	if err != nil {
 		return nil, err
 	}
-	env, err := wire.Scan(body)
+	env, err := scanLenient(body)
 	if err != nil {
 		return nil, &ProtocolError{"a broken answer", err}
 	}
@@ -67,7 +66,7 @@ func (l credentialLearner) RoundTrip(r *http.Request) (*http.Response, error) {
 // result returns the result of a response if it answers the request id. An error without an id can only belong to the
 // request of this reply.
 func (s *httpServer) result(r *httpReply, env *wire.Envelope, id json.RawMessage) (json.RawMessage, error) {
-	if !bytes.Equal(env.ID, id) && (env.Error == nil || string(env.ID) != "null") {
+	if !sameID(env.ID, id) && (env.Error == nil || string(env.ID) != "null") {
 		answered := protocol.Printable(string(env.ID), 40)
 		return nil, &ProtocolError{fmt.Sprintf("an answer to %s, where %s was asked", answered, id), nil}
 	}

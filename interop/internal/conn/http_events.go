@@ -1,9 +1,11 @@
 package conn
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/indusagi/indus/internal/wire"
@@ -17,6 +19,8 @@ type eventStream struct {
 	lastID         string                     // of the last event that had one; "": none
 	retry          time.Duration              // the server's wait before a reconnect; -1: none
 	received       bool                       // an event came since it was last reset
+	skipped        error                      // of the first message that was left out; nil: none
+	session        *session                   // counts the messages that are left out; nil: no count
 	onNotification func(*wire.Envelope) error // receives notifications; an error ends the call
 	onRequest      func(*wire.Envelope)       // receives the server's requests; nil: it may not send any
 }
@@ -62,6 +66,9 @@ func (s *eventStream) read(r *httpReply, events *wire.Events) (result json.RawMe
 		ev, err := events.Next()
 		var long *wire.TooLong
 		if err != nil && !errors.As(err, &long) {
+			if s.skipped != nil && s.lastID == "" && err == io.EOF { // the rest cannot be resumed
+				return nil, s.skipped, true
+			}
 			return nil, &CutError{err}, false
 		}
 		s.received = true
@@ -84,15 +91,26 @@ func (s *eventStream) read(r *httpReply, events *wire.Events) (result json.RawMe
 	}
 }
 
-// message handles one message of the stream.
+// message handles one message of the stream. Data that is no message, or answers another request, is counted and left
+// out, as on stdio.
 func (s *eventStream) message(data []byte) (result json.RawMessage, err error, final bool) {
-	env, err := wire.Scan(data)
+	env, err := scanLenient(data)
 	if err != nil {
-		return nil, &ProtocolError{"a broken message on the answer's stream", err}, true
+		broken := &ProtocolError{"a broken message on the answer's stream", err}
+		var bad *wire.BadFrame
+		if _, frameErr := wire.ReadMessage(data); errors.As(frameErr, &bad) && !bad.HasMethod && sameID(bad.ID, s.id) {
+			return nil, broken, true
+		}
+		s.skip(data, broken)
+		return nil, nil, false
 	}
 	switch env.Kind() {
 	case wire.Response:
 		result, err = s.server.result(s.reply, &env, s.id)
+		if !sameID(env.ID, s.id) {
+			s.skip(data, err)
+			return nil, nil, false
+		}
 		return result, err, true
 	case wire.Notification:
 		if err := s.onNotification(&env); err != nil {
@@ -103,7 +121,47 @@ func (s *eventStream) message(data []byte) (result json.RawMessage, err error, f
 			s.onRequest(&env)
 		}
 	default:
-		return nil, &ProtocolError{"a message that is neither request nor response", nil}, true
+		s.skip(data, &ProtocolError{"a message that is neither request nor response", nil})
 	}
 	return nil, nil, false
+}
+
+// skip counts a message that is left out. If the stream ends without an answer, the first error explains it.
+func (s *eventStream) skip(data []byte, err error) {
+	if s.skipped == nil {
+		s.skipped = err
+	}
+	if s.session != nil {
+		s.session.noise.Add(1)
+		s.session.unmatched.add(s.session, data)
+	}
+}
+
+// scanLenient is [wire.Scan], and also reads a message after a byte order mark or in a list of one.
+func scanLenient(b []byte) (wire.Envelope, error) {
+	env, err := wire.Scan(b)
+	if err == nil {
+		return env, nil
+	}
+	b = bytes.TrimPrefix(b, []byte("\ufeff"))
+	if list, listErr := wire.Elements(b); listErr == nil && len(list) == 1 {
+		b = list[0]
+	}
+	if env, againErr := wire.Scan(b); againErr == nil {
+		return env, nil
+	}
+	return wire.Envelope{}, err
+}
+
+// sameID reports whether an answer has the id of a request. Like most clients, it accepts a number that the server
+// repeats as a string or with a fraction of zeros.
+func sameID(answered, asked json.RawMessage) bool {
+	if bytes.Equal(answered, asked) {
+		return true
+	}
+	if text, ok := wire.Unquote(answered); ok {
+		answered = json.RawMessage(text)
+	}
+	whole, fraction, _ := bytes.Cut(answered, []byte("."))
+	return len(asked) > 0 && bytes.Equal(whole, asked) && len(bytes.Trim(fraction, "0")) == 0
 }

@@ -104,7 +104,12 @@ func (s *httpServer) send(
 		r.release()
 		return nil, contextErrorOr(ctx, l, newNetworkError(method, s.url, err))
 	}
+	s.idle.learn(r.Header)
 	r.body.ReadCloser = r.Response.Body
+	if err := r.decode(); err != nil {
+		r.close()
+		return nil, err
+	}
 	return r, nil
 }
 

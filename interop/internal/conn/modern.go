@@ -38,7 +38,7 @@ func (c *modern) send(ctx context.Context, e wire.Envelope, p *pending) error {
 	if err != nil {
 		return c.endIfFatal(err)
 	}
-	s := &eventStream{id: e.ID, server: c.server, onNotification: func(env *wire.Envelope) error {
+	s := &eventStream{id: e.ID, server: c.server, session: c.s, onNotification: func(env *wire.Envelope) error {
 		m := Message{Params: env.Params, Method: env.MethodName(), Era: protocol.Modern}
 		if id, _ := wire.Lookup(m.Params, "requestId"); m.Method == protocol.NoteCancelled && bytes.Equal(id, e.ID) {
 			return errServerCancelled

@@ -27,7 +27,7 @@ func (c *streamable) events(id json.RawMessage, p *pending) *eventStream {
 		of = p.request.Of
 	}
 	return &eventStream{
-		id: id, retry: -1, server: c.server,
+		id: id, retry: -1, server: c.server, session: c.s,
 		onNotification: func(env *wire.Envelope) error {
 			if owner := c.s.handleNotification(env, p); owner != nil {
 				owner.deliver() // its own goroutine waits for the response
@@ -104,7 +104,7 @@ func (c *streamable) keepStanding(ctx context.Context, onAnswer func()) {
 			}
 		case !isTemporary(err):
 			if opened { // the stream existed, so the answer concerns the session
-				_ = c.endIfFatal(err)
+				_ = c.endIfLost(ctx, err)
 			}
 			if s.lastID == "" {
 				c.s.log.Debug("no standing stream", "err", err)

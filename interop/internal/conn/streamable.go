@@ -20,6 +20,8 @@ type streamable struct {
 	s      *session
 	server *httpServer
 	id     atomic.Pointer[string] // of the server's session; nil: none
+	worked atomic.Bool            // the server has answered a request in the session
+	asking sync.Mutex             // held during a check of the session
 }
 
 var _ carrier = (*streamable)(nil)
@@ -68,10 +70,14 @@ func (c *streamable) send(ctx context.Context, e wire.Envelope, p *pending) erro
 	switch {
 	case p == nil:
 		return c.endIfFatal(c.server.deliver(ctx, c.s.transport, c.headers(httpAcceptBoth), e))
-	case p.request.quiet: // there is no session yet that could have ended
+	case p.request.quiet: // there is no session yet that could have ended, or the request checks the session
 		return c.exchange(ctx, e, p)
 	}
-	return c.endIfFatal(c.exchange(ctx, e, p))
+	err := c.exchange(ctx, e, p)
+	if err == nil && !c.worked.Load() {
+		c.worked.Store(true)
+	}
+	return c.endIfLost(ctx, err)
 }
 
 // exchange posts a request and receives its answer, in the goroutine of the call.

@@ -1,0 +1,97 @@
+package conn
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"github.com/indusagi/indus/internal/protocol"
+)
+
+// A restarted server refuses the requests of its old sessions in many forms.
+func TestLegacyHTTPNoticesALostSession(t *testing.T) {
+	const notInitialized = `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: Server not initialized"}}`
+	for name, tt := range map[string]struct {
+		status int
+		body   string
+		again  bool // the call may be sent again
+	}{
+		"400 of the TypeScript SDK": {400, notInitialized, true},
+		"400 initialize":            {400, "Missing initialize request", true},
+		"400":                       {400, "no", true},
+		"401":                       {401, "Unauthorized: Session not found", true},
+		"401 without a text":        {401, "", true},
+		"403":                       {403, "", true},
+		"404":                       {404, "", true},
+		"410":                       {410, "", true},
+		"422":                       {422, "expect initialize request", true},
+		"500":                       {500, "", false},
+		"503":                       {503, "", false},
+		"503 session":               {503, `{"error":"unknown session"}`, true},
+		"200 -32001":                {200, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32001,"message":"Session not found"}}`, true},
+		"200 -32000":                {200, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"no"}}`, true},
+	} {
+		for _, standing := range []string{`{}`, listChangedCapability} {
+			t.Run(name+standing, func(t *testing.T) {
+				noLeaks(t)
+				var lost atomic.Bool
+				c, _ := mustDial(t, dialOptions{url: serve(t, rawLegacy(standing, func(w http.ResponseWriter, r rawRequest) {
+					switch {
+					case lost.Load():
+						w.Header().Set("Content-Type", "application/json")
+						w.WriteHeader(tt.status)
+						if tt.status == 200 {
+							fmt.Fprintf(w, tt.body, r.ID)
+							return
+						}
+						fmt.Fprint(w, tt.body)
+					case r.HTTP.Method == http.MethodGet:
+						rawEvents(w, ":\n\n")
+						<-r.HTTP.Context().Done()
+					default:
+						rawAnswer(w, r, `{}`)
+					}
+				}))})
+				if _, err := c.Call(t.Context(), toolCall(protocol.Legacy, "x", `{}`, 0)); err != nil {
+					t.Fatal(err)
+				}
+				lost.Store(true)
+				_, err := c.Call(t.Context(), toolCall(protocol.Legacy, "x", `{}`, 0))
+				if !errors.As(err, new(*SessionError)) || errors.As(err, new(*UnsentError)) != tt.again {
+					t.Errorf("err = %v", err)
+				}
+				waitFor(t, c.Done(), "the end of the session to be noticed")
+			})
+		}
+	}
+}
+
+// A refusal of one call leaves a session alone that still works.
+func TestLegacyHTTPKeepsASessionThatAnswersAPing(t *testing.T) {
+	for _, status := range []int{400, 401, 403, 410, 422, 500, 503} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			noLeaks(t)
+			pings := 0
+			c, _ := mustDial(t, dialOptions{url: serve(t, rawLegacy(`{}`, func(w http.ResponseWriter, r rawRequest) {
+				switch {
+				case r.Method == protocol.MethodPing:
+					pings++
+					rawAnswer(w, r, `{}`)
+				case r.Method == protocol.MethodToolsCall:
+					http.Error(w, "no", status)
+				default:
+					rawAnswer(w, r, `{}`)
+				}
+			}))})
+			if _, err := c.Call(t.Context(), Request{Method: protocol.MethodToolsList}); err != nil {
+				t.Fatal(err)
+			}
+			_, err := c.Call(t.Context(), toolCall(protocol.Legacy, "x", `{}`, 0))
+			if statusOf(err) != status || c.Err() != nil || pings != 1 {
+				t.Errorf("err = %v; died: %v; %d pings", err, c.Err(), pings)
+			}
+		})
+	}
+}
