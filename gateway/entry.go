@@ -212,9 +212,14 @@ func (x *exchange) keep(result json.RawMessage, err error) (json.RawMessage, err
 
 // keep stores the record of an entry.
 func (g *Gateway) keep(e *entry) error {
-	e.Reason, e.Target = g.maskText(e.Reason), g.maskText(e.Target)
+	log := g.opts.Control.Audit
+	e.Reason = g.maskText(e.Reason) // telemetry has it, too
+	if log == nil && g.opts.Control.Activity == nil {
+		return nil
+	}
+	e.Target = g.maskText(e.Target)
 	g.opts.Control.Activity.Record(&e.Record, e.unlisted)
-	if log := g.opts.Control.Audit; log != nil {
+	if log != nil {
 		return log.Append(&e.Record)
 	}
 	return nil
@@ -286,7 +291,7 @@ func (x *exchange) operation() telemetry.Operation {
 
 // outcome describes the answer for telemetry.
 func (g *Gateway) outcome(e *entry, err error) telemetry.Outcome {
-	o := telemetry.Outcome{BytesIn: int(e.BytesIn), BytesOut: int(e.BytesOut), Message: g.maskText(e.Reason)}
+	o := telemetry.Outcome{BytesIn: int(e.BytesIn), BytesOut: int(e.BytesOut), Message: e.Reason}
 	if rpc, ok := errors.AsType[*interop.RPCError](err); ok {
 		o.Code = rpc.Code
 	}
