@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -225,9 +226,14 @@ func (g *Gateway) keep(e *entry) error {
 	return nil
 }
 
+// notRecorded returns the answer to a request that cannot be recorded. The log has the path, and a client does not get
+// it.
 func notRecorded(err error) error {
-	return &interop.RPCError{Code: interop.CodeInternal, Message: "requests cannot be recorded now, and are not served " +
-		"without a record: " + err.Error()}
+	text := "requests cannot be recorded now, and are not served without a record"
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		text += ": " + at.Err.Error()
+	}
+	return &interop.RPCError{Code: interop.CodeInternal, Message: text}
 }
 
 // Records implements [activity.Source]: of each item that has not ended, or else of the request.

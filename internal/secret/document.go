@@ -15,8 +15,8 @@ const (
 	markEnd   = " character"
 )
 
-// hidden returns the text that stands for a secret. Such texts in it count as the secrets that they stand for.
-func hidden(s string) string {
+// hiddenText returns the text that stands for a secret. Such texts in it count as the secrets that they stand for.
+func hiddenText(s string) string {
 	n := utf8.RuneCountInString(s)
 	for at := strings.IndexByte(s, '<'); at >= 0; at = strings.IndexByte(s, '<') {
 		s = s[at:]
@@ -58,7 +58,8 @@ func markLength(s string) int {
 	return n + 1
 }
 
-// isMarked reports whether a value consists of the text that stands for a secret, with the word in front of a credential.
+// isMarked reports whether a value consists of the text that stands for a secret, with the word in front of a
+// credential.
 func isMarked(s string) bool {
 	s = s[len(Scheme(s)):]
 	return s != "" && markLength(s) == len(s)
@@ -81,7 +82,7 @@ func maskNested(s string, depth int) string {
 			return masked
 		}
 	}
-	return replaceLikely(s, hidden)
+	return replaceLikely(s, hiddenText)
 }
 
 // MaskLikely returns a JSON document with its likely secrets masked, each as "<secret: 12 characters>". These are the
@@ -150,7 +151,7 @@ func (d *document) read() {
 		default:
 			end := scalarEnd(d.raw, i)
 			if isNumber := b == '-' || '0' <= b && b <= '9'; c.hides && isNumber {
-				d.replace(i, end, wire.Quote(hidden(string(d.raw[i:end]))))
+				d.replace(i, end, wire.Quote(hiddenText(string(d.raw[i:end]))))
 			}
 			c.hides = false
 			i = end
@@ -177,7 +178,7 @@ func (d *document) text(c *container, i int) int {
 		c.inKey = false
 		c.key = s
 		c.hides = c.isSecret(s)
-		if masked := replaceLikely(s, hidden); masked != s {
+		if masked := replaceLikely(s, hiddenText); masked != s {
 			d.replace(i, end, wire.Quote(masked))
 		}
 		return end
@@ -187,7 +188,7 @@ func (d *document) text(c *container, i int) int {
 	case c.hides && s != "" && !(c.object && isPlainKey(c.key) && !isNoWord(s)) && !(!c.object && s[0] == '-'):
 		if !isMarked(s) {
 			word := Scheme(s)
-			masked = word + hidden(s[len(word):])
+			masked = word + hiddenText(s[len(word):])
 		}
 	default:
 		masked = maskNested(s, d.depth)
@@ -232,7 +233,7 @@ func (d *document) container(c *container, i int) int {
 		if !inner.schema {
 			c.hides = false
 			if end > i+2 { // not empty
-				d.replace(i, end, wire.Quote(hidden(string(d.raw[i:end]))))
+				d.replace(i, end, wire.Quote(hiddenText(string(d.raw[i:end]))))
 			}
 			return end
 		}
@@ -253,8 +254,8 @@ const maxOpen = 10_000
 const maxSchemaDepth = 16
 
 // schemaKeys are the keys of JSON Schema that a property has.
-const schemaKeys = " type title description format pattern minLength maxLength minimum maximum multipleOf items minItems " +
-	"maxItems uniqueItems properties required additionalProperties enum const default examples example nullable anyOf " +
+const schemaKeys = " type title description format pattern minLength maxLength minimum maximum multipleOf items " +
+	"minItems maxItems uniqueItems properties required additionalProperties enum const default examples example nullable anyOf " +
 	"oneOf allOf not $ref $defs deprecated readOnly writeOnly enumNames "
 
 // isSchema reports whether a value is the schema of a property: a tool may have a property with the name of a secret.

@@ -107,7 +107,8 @@ func (r *runEnd) isPath(s string, p, to int) bool {
 // maxIndent bounds the text in front of a name that is looked at, to find out whether it begins a line.
 const maxIndent = 80
 
-// startsLine reports whether only spaces, dashes and quotes are in front of the name at start, as in YAML and in headers.
+// startsLine reports whether only spaces, dashes and quotes are in front of the name at start, as in YAML and in
+// headers.
 func (x *scanner) startsLine(start int) bool {
 	for i := start - 1; i >= max(0, start-maxIndent); i-- {
 		switch x.s[i] {
@@ -130,8 +131,8 @@ func lineStart(s string, i int) (int, bool) {
 	return from, from == 0
 }
 
-// restOfLine returns the end of the line with the value that ends at to, if the lines around it have names as in YAML or
-// headers, and the rest is nothing that a shell would run. Otherwise it returns 0: the text is prose.
+// restOfLine returns the end of the line with the value that ends at to, if the lines around it have names as in YAML
+// or headers, and the rest is nothing that a shell would run. Otherwise it returns 0: the text is prose.
 func (x *scanner) restOfLine(start, to int) int {
 	s := x.s
 	end := to
@@ -156,8 +157,8 @@ func hasKey(line string) bool {
 	return n > 0 && (rest == ":" || strings.HasPrefix(rest, ": ") || strings.HasPrefix(rest, ":\n"))
 }
 
-// indented hides the lines of YAML below a name: a block, a list or a map. The value of the name is at p. It returns the
-// index after them, or 0 if there are none.
+// indented hides the lines of YAML below a name: a block, a list or a map. The value of the name is at p. It returns
+// the index after them, or 0 if there are none.
 func (x *scanner) indented(start, p int) (last int) {
 	s := x.s
 	for p < len(s) && strings.IndexByte("|>+-0123456789 \r", s[p]) >= 0 && s[p] != '\n' {

@@ -45,10 +45,13 @@ func formatRows(a *alphabet, least int, prefixes ...string) (out []secretFormat)
 // secretFormats returns the formats of secrets of well-known services, by their first byte.
 func secretFormats() (out [256][]secretFormat) {
 	var all []secretFormat
-	all = append(all, formatRows(&wordChars, 16, "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "hf_", "lin_api_", "ntn_",
-		"dop_v1_", "sbp_", "glsa_", "glc_", "gsk_", "pplx-", "napi_", "shpat_", "shpca_", "shppa_", "shpss_", "AKIA", "ASIA")...)
-	all = append(all, formatRows(&dashChars, 16, "glpat-", "sk-", "figd_", "ya29.", "sntrys_", "sntryu_", "nvapi-", "ATATT3x")...)
-	all = append(all, formatRows(&dashChars, 10, "xoxa-", "xoxb-", "xoxp-", "xoxo-", "xoxs-", "xoxr-", "xapp-")...)
+	all = append(all, formatRows(&wordChars, 16, "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "hf_", "lin_api_",
+		"ntn_", "dop_v1_", "sbp_", "glsa_", "glc_", "gsk_", "pplx-", "napi_", "shpat_", "shpca_", "shppa_",
+		"shpss_", "AKIA", "ASIA")...)
+	all = append(all, formatRows(&dashChars, 16, "glpat-", "sk-", "figd_", "ya29.", "sntrys_", "sntryu_",
+		"nvapi-", "ATATT3x")...)
+	all = append(all, formatRows(&dashChars, 10, "xoxa-", "xoxb-", "xoxp-", "xoxo-", "xoxs-", "xoxr-",
+		"xapp-")...)
 	all = append(all, formatRows(&wordChars, 10, "sk_live_", "sk_test_", "rk_live_", "rk_test_")...)
 	all = append(all, formatRows(&wordChars, 20, "npm_")...)
 	all = append(all, formatRows(&dashChars, 20, "AIza", "pypi-")...)

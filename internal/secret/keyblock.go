@@ -45,8 +45,8 @@ func (n *nextIndex) after(s, part string, p int) int {
 	return n.at
 }
 
-// block hides the lines of a private key that begin at p. It ends at its END, or at the last line that looks like a part
-// of a key. Lines with several words are shown: they may be a command.
+// block hides the lines of a private key that begin at p. It ends at its END, or at the last line that looks like a
+// part of a key. Lines with several words are shown: they may be a command.
 func (x *scanner) block(p int) int {
 	s := x.s
 	end, next := x.blocks.end.after(s, "-END ", p), x.blocks.begin.after(s, "-BEGIN ", p)
@@ -88,8 +88,8 @@ func (x *scanner) block(p int) int {
 	return end
 }
 
-// lineBegin returns the begin of the next line: after line ends, which may be escaped, and the quotes and signs with which
-// languages join texts.
+// lineBegin returns the begin of the next line: after line ends, which may be escaped, and the quotes and signs with
+// which languages join texts.
 func lineBegin(s string, p, end int) int {
 	for ; p < end; p++ {
 		switch c := s[p]; {

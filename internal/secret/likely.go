@@ -6,8 +6,8 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// scanner finds the likely secrets in a text, in one pass. It looks ahead a bounded number of times at each byte, so that
-// the time is linear in the length of the text, whatever a caller or a server has written.
+// scanner finds the likely secrets in a text, in one pass. It looks ahead a bounded number of times at each byte, so
+// that the time is linear in the length of the text, whatever a caller or a server has written.
 type scanner struct {
 	s    string
 	hide func(from, to int)
@@ -150,7 +150,7 @@ func isPlainKey(name string) bool { return len(name) == 3 && strings.EqualFold(n
 // afterScheme returns the index after the word in front of a credential at p, or p.
 func (x *scanner) afterScheme(name string, p int) int {
 	s := x.s
-	n := letters(s[p:min(len(s), p+20)])
+	n := letterCount(s[p:min(len(s), p+20)])
 	if n == 0 || p+n >= len(s) || !isBlank(s[p+n]) {
 		return p
 	}
@@ -163,8 +163,8 @@ func (x *scanner) afterScheme(name string, p int) int {
 	return p + n
 }
 
-// letters returns the number of letters at the start of s.
-func letters(s string) int {
+// letterCount returns the number of letters at the start of s.
+func letterCount(s string) int {
 	n := 0
 	for n < len(s) && (s[n]|0x20 >= 'a' && s[n]|0x20 <= 'z' || s[n] == '-') {
 		n++

@@ -49,7 +49,7 @@ const maxPercent = 3
 
 // maskOnce masks secrets that are escaped once.
 func (s *Set) maskOnce(text string, tail bool) string {
-	return replaceRanges(text, hidden, func(text string, replace func(from, to int)) {
+	return replaceRanges(text, hiddenText, func(text string, replace func(from, to int)) {
 		begin, done := 0, 0 // of the last range, to which the next may be added
 		s.eachSecret(text, tail, func(from, to int) {
 			if from > done {
@@ -170,8 +170,8 @@ func (s *Set) longestAt(text string, i int) (longest *needle, end int) {
 	return longest, end
 }
 
-// isKnownEscape reports whether no secret begins with the escape at i, or longestAt has looked for it at i-1. This is the
-// common case.
+// isKnownEscape reports whether no secret begins with the escape at i, or longestAt has looked for it at i-1. This is
+// the common case.
 func (s *Set) isKnownEscape(text string, i int) bool {
 	switch {
 	case text[i] == '%':

@@ -71,8 +71,8 @@ var secretParts = [256][]string{
 	't': {"token"},
 }
 
-// hasSecretPart reports whether a name has a part that is typical for a secret. plain is the name in lower case, without
-// separators.
+// hasSecretPart reports whether a name has a part that is typical for a secret. plain is the name in lower case,
+// without separators.
 func hasSecretPart(plain, name string) bool {
 	for i := range len(plain) - 2 {
 		for _, part := range secretParts[plain[i]] {

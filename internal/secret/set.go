@@ -113,7 +113,7 @@ func (s *Set) Result(raw json.RawMessage) json.RawMessage {
 		token := v[strings.IndexByte(v, ' ')+1:] // without "Bearer "
 		// Its end is compared first, because it is short and unique.
 		if len(token) >= leastToken && bytes.Contains(raw, []byte(token[max(0, len(token)-32):])) {
-			tokens = append(tokens, token, hidden(token))
+			tokens = append(tokens, token, hiddenText(token))
 		}
 	}
 	if tokens == nil {

@@ -8,9 +8,9 @@ import (
 
 const (
 	small, large = 16 << 10, 256 << 10 // bytes of the inputs
-	// maxRatio limits the time for the large input, as a multiple of the time for small inputs of the same total size. 1 is
-	// linear, and 16 quadratic. Between them is the time for memory that is not in the caches of the processor. A run of the
-	// same length is interrupted as often by other programs.
+	// maxRatio limits the time for the large input, as a multiple of the time for small inputs of the same total size. 1
+	// is linear, and 16 quadratic. Between them is the time for memory that is not in the caches of the processor. A run
+	// of the same length is interrupted as often by other programs.
 	maxRatio  = 4
 	maxRounds = 50
 	// noise is added to what the larger input may take, because the time of a fast function is that of the clock.
