@@ -90,7 +90,8 @@ func (r *runEnd) of(s string, p int) int {
 // isPath reports whether the value in [p,to) is a path or a URL. A person must see where a request goes.
 func (r *runEnd) isPath(s string, p, to int) bool {
 	v := s[p:to]
-	if p <= r.path && r.path < to || strings.HasPrefix(v, "./") || strings.HasPrefix(v, "../") || strings.HasPrefix(v, "~/") {
+	if p <= r.path && r.path < to || strings.HasPrefix(v, "./") || strings.HasPrefix(v, "../") ||
+		strings.HasPrefix(v, "~/") {
 		return true
 	}
 	if v == "" || v[0] != '/' {
