@@ -255,8 +255,8 @@ const maxSchemaDepth = 16
 
 // schemaKeys are the keys of JSON Schema that a property has.
 const schemaKeys = " type title description format pattern minLength maxLength minimum maximum multipleOf items " +
-	"minItems maxItems uniqueItems properties required additionalProperties enum const default examples example nullable " +
-	"anyOf oneOf allOf not $ref $defs deprecated readOnly writeOnly enumNames "
+	"minItems maxItems uniqueItems properties required additionalProperties enum const default examples example " +
+	"nullable anyOf oneOf allOf not $ref $defs deprecated readOnly writeOnly enumNames "
 
 // isSchema reports whether a value is the schema of a property: a tool may have a property with the name of a secret.
 func isSchema(raw []byte) bool {
