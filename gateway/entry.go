@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -212,9 +213,14 @@ func (x *exchange) keep(result json.RawMessage, err error) (json.RawMessage, err
 
 // keep stores the record of an entry.
 func (g *Gateway) keep(e *entry) error {
-	e.Reason, e.Target = g.maskText(e.Reason), g.maskText(e.Target)
+	log := g.opts.Control.Audit
+	e.Reason = g.maskText(e.Reason) // telemetry has it, too
+	if log == nil && g.opts.Control.Activity == nil {
+		return nil
+	}
+	e.Target = g.maskText(e.Target)
 	var err error
-	if log := g.opts.Control.Audit; log != nil {
+	if log != nil {
 		if err = log.Append(&e.Record); err != nil {
 			e.ID = "" // the record is not in the log
 		}
@@ -223,9 +229,14 @@ func (g *Gateway) keep(e *entry) error {
 	return err
 }
 
+// notRecorded returns the answer to a request that cannot be recorded. The log has the path, and a client does not get
+// it.
 func notRecorded(err error) error {
-	return &interop.RPCError{Code: interop.CodeInternal, Message: "requests cannot be recorded now, and are not served " +
-		"without a record: " + err.Error()}
+	text := "requests cannot be recorded now, and are not served without a record"
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		text += ": " + at.Err.Error()
+	}
+	return &interop.RPCError{Code: interop.CodeInternal, Message: text}
 }
 
 // Records implements [activity.Source]: of each item that has not ended, or else of the request.
@@ -289,7 +300,7 @@ func (x *exchange) operation() telemetry.Operation {
 
 // outcome describes the answer for telemetry.
 func (g *Gateway) outcome(e *entry, err error) telemetry.Outcome {
-	o := telemetry.Outcome{BytesIn: int(e.BytesIn), BytesOut: int(e.BytesOut), Message: g.maskText(e.Reason)}
+	o := telemetry.Outcome{BytesIn: int(e.BytesIn), BytesOut: int(e.BytesOut), Message: e.Reason}
 	if rpc, ok := errors.AsType[*interop.RPCError](err); ok {
 		o.Code = rpc.Code
 	}
