@@ -41,7 +41,7 @@ var exportedBudget = map[string]struct {
 
 // largePackages lists the packages with more lines than maxLines, tests aside. ARCHITECTURE.md has the reasons.
 var largePackages = []string{
-	"cmd/indus/internal/page", "gateway", "host", "interop", "ledger", "mcpconfig", "oauth", "schema",
+	"cmd/indus/internal/page", "gateway", "host", "interop", "interop/internal/conn", "ledger", "mcpconfig", "oauth", "schema",
 }
 
 // roomBudget limits the lines of each room outside tests. A room is a directory of the root with all below it, except
@@ -51,15 +51,15 @@ var roomBudget = map[string]int{
 	"approval":  1200,
 	"audit":     1910,
 	"cluster":   1830,
-	"cmd":       33400,
+	"cmd":       34710,
 	"examples":  240,
-	"gateway":   7490,
+	"gateway":   7730,
 	"host":      7390,
 	"identity":  1840,
-	"internal":  14580,
-	"interop":   12880,
-	"ledger":    4790,
-	"mcpconfig": 10740,
+	"internal":  14700,
+	"interop":   12890,
+	"ledger":    4820,
+	"mcpconfig": 10760,
 	"oauth":     4370,
 	"operation": 2520,
 	"policy":    3700,

@@ -17,15 +17,15 @@ const (
 	Day                // the last day, in slots of an hour
 )
 
-// slotsOf has the length and the number of the slots of each period. The last slot is the present one: it has only a part
-// of its time.
+// slotsOf has the length and the number of the slots of each period. The last slot is the present one: it has only a
+// part of its time.
 var slotsOf = [...]struct {
 	length time.Duration
 	kept   int
 }{Hour: {5 * time.Minute, 12}, Day: {time.Hour, 24}}
 
-// Durations are counted in buckets whose bounds grow by the same factor. Each duration is at most a tenth from the middle
-// of its bucket.
+// Durations are counted in buckets whose bounds grow by the same factor. Each duration is at most a tenth from the
+// middle of its bucket.
 const (
 	accuracy     = 0.1 // of a quantile, relative
 	bucketGrowth = (1 + accuracy) / (1 - accuracy)
@@ -33,8 +33,8 @@ const (
 	buckets      = 78                     // the last one begins after 14 minutes
 )
 
-// maxMeasured is the number of tools, and of servers, that have their own latencies. A tool that was called in every slot
-// takes about 13 kB.
+// maxMeasured is the number of tools, and of servers, that have their own latencies. A tool that was called in every
+// slot takes about 13 kB.
 const maxMeasured = 500
 
 // Latency has the rate, the failures and the durations of requests in a time.
@@ -180,9 +180,9 @@ func (t *Tracker) measure(kind Kind, key usageKey, at time.Time, r *audit.Record
 	m.add(at, r)
 }
 
-// Latencies returns the latencies of each tool or server in a period, those with the most failures first, and then those
-// with the longest P95. Tools beyond the first 500 that were called within a day, and tools that are in no list of their
-// server, have one sum, which is the last.
+// Latencies returns the latencies of each tool or server in a period, those with the most failures first, and then
+// those with the longest P95. Tools beyond the first 500 that were called within a day, and tools that are in no list
+// of their server, have one sum, which is the last.
 func (t *Tracker) Latencies(kind Kind, p Period) []Latency {
 	first := firstSlot(p, time.Now())
 	from := time.Unix(0, first*int64(slotsOf[p].length))

@@ -132,8 +132,8 @@ func lineStart(s string, i int) (int, bool) {
 	return from, from == 0
 }
 
-// restOfLine returns the end of the line with the value that ends at to, if the lines around it have names as in YAML
-// or headers, and the rest is nothing that a shell would run. Otherwise it returns 0: the text is prose.
+// restOfLine returns the end of the line with the value that ends at to. It returns 0 for prose: the lines around it
+// have no names as in YAML or headers, or a shell would run a part of the rest.
 func (x *scanner) restOfLine(start, to int) int {
 	s := x.s
 	end := to

@@ -6,8 +6,8 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// scanner finds the likely secrets in a text, in one pass. It looks ahead a bounded number of times at each byte, so
-// that the time is linear in the length of the text, whatever a caller or a server has written.
+// scanner finds the likely secrets in a text, in one pass. It looks ahead a bounded number of times at each byte.
+// So the time is linear in the length of any text.
 type scanner struct {
 	s    string
 	hide func(from, to int)

@@ -17,8 +17,8 @@ const (
 
 // Correct returns arguments with two frequent mistakes of models put right. Where the schema accepts no string, a
 // string that is the JSON of an accepted type becomes that value. Null for an optional property that may not be null is
-// left out. Everything else stays, and numbers keep their digits. The result may still be invalid. If there is nothing to
-// correct, it is the input itself.
+// left out. Everything else stays, and numbers keep their digits. The result may still be invalid. If there is nothing
+// to correct, it is the input itself.
 func (v *Validator) Correct(arguments json.RawMessage) json.RawMessage {
 	if v == nil {
 		return arguments

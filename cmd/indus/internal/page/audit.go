@@ -204,8 +204,8 @@ func outcomeChoices(all string) []choice {
 // recordText returns a record for a person.
 func recordText(line json.RawMessage) string { return escapedLines(show.IndentJSON(line)) }
 
-// detailText returns the rules and the reason of a record. The reason of a call that waits is a text for the caller, who
-// has no page.
+// detailText returns the rules and the reason of a record. The reason of a call that waits is a text for the caller,
+// who has no page.
 func detailText(r *audit.Record) string {
 	shown := *r
 	shown.Approval, shown.Approver = "", ""

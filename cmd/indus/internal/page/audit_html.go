@@ -102,14 +102,14 @@ func recordLinks(v *visit, d *auditData, r *audit.Record) Node {
 	if r.ID == "" {
 		return nil
 	}
-	links := Group{A(hrefTo("/audit?record="+url.QueryEscape(r.ID)), Text("This record alone"))}
+	all := Group{A(hrefTo("/audit?record="+url.QueryEscape(r.ID)), Text("This record alone"))}
 	if trace := traceLink(v, r.Trace); trace != nil {
-		links = append(links, Text(" "), trace)
+		all = append(all, Text(" "), trace)
 	}
 	if d.recent[r.ID] {
-		links = append(links, Text(" "), A(hrefTo("/calls?q="+url.QueryEscape(r.ID)), Text("in Calls")))
+		all = append(all, Text(" "), A(hrefTo("/calls?q="+url.QueryEscape(r.ID)), Text("in Calls")))
 	}
-	return P(links)
+	return P(all)
 }
 
 func outcomeMark(o audit.Outcome) Node {

@@ -85,8 +85,8 @@ func callRowOf(r *audit.Record) callRow {
 	return callRow{
 		At: r.At, Caller: show.Clean(describe.Caller(r.Principal)), Client: show.Clean(r.Client + " " + r.ClientVersion),
 		View: r.View, Server: r.Server, Name: show.Clean(cmp.Or(r.Tool, r.Target)), Method: show.Clean(r.Method), Era: r.Era,
-		Outcome: r.Outcome, Reason: show.Clean(r.Reason), Approval: r.Approval, Record: r.ID, Trace: r.Trace, DurationMS: milliseconds(r.Duration),
-		BytesIn: r.BytesIn, BytesOut: r.BytesOut, Tokens: activity.Tokens(r),
+		Outcome: r.Outcome, Reason: show.Clean(r.Reason), Approval: r.Approval, Record: r.ID, Trace: r.Trace,
+		DurationMS: milliseconds(r.Duration), BytesIn: r.BytesIn, BytesOut: r.BytesOut, Tokens: activity.Tokens(r),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
+	"github.com/indusagi/indus/cmd/indus/internal/page/chart"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/gateway/activity"
 	. "maragu.dev/gomponents"
@@ -25,7 +26,7 @@ func usagePage(v *visit, u *usage) Node {
 		Div(ID("usage-live"), liveOn("calls"),
 			If(u.Server+u.Tool != "", P(Text("Only "), Strong(Text(usageName(u.Server, u.Tool, false))), Text(". "),
 				A(hrefTo("/usage?hours="+strconv.Itoa(u.Hours)), Text("All tools and servers")))),
-			Div(Class("charts"), chartView(requestChart(u)), chartView(latencyChart(u))),
+			Div(Class("charts"), requestChart(u).View(), latencyChart(u).View()),
 			Details(ID("usage-table"), Summary(Text("The charts as a table")), courseTable(u)),
 			latencyTable(u, "Tools", "Tool", u.ToolLatencies),
 			latencyTable(u, "Servers", "Server", u.ServerLatencies),
@@ -48,39 +49,42 @@ func periodText(hours int) string {
 }
 
 // requestChart shows how many requests came, and how many of them failed.
-func requestChart(u *usage) *chart {
+func requestChart(u *usage) *chart.Chart {
 	bars := u.bars()
-	c := &chart{
-		title: "Requests", from: bars[0].At, slot: bars[1].At.Sub(bars[0].At), whole: true,
-		format: shortNumber,
+	c := &chart.Chart{
+		Title: "Requests", From: bars[0].At, Slot: bars[1].At.Sub(bars[0].At), Whole: true,
+		Format: shortNumber,
 	}
-	c.unit = "number in " + slotText(c.slot)
-	all, failed := series{name: "all", class: "bar"}, series{name: "failed or denied", class: "fault"}
+	c.Unit = "number in " + slotText(c.Slot)
+	all, failed := chart.Series{Name: "all", Class: "bar"}, chart.Series{Name: "failed or denied", Class: "fault"}
 	for _, bar := range bars {
-		all.values, failed.values = append(all.values, float64(bar.Requests)), append(failed.values, float64(bar.Errors))
-		c.hints = append(c.hints, fmt.Sprintf("%s: %s, %d failed or denied", timesText(bar.At, c.slot),
+		all.Values, failed.Values = append(all.Values, float64(bar.Requests)), append(failed.Values, float64(bar.Errors))
+		c.Hints = append(c.Hints, fmt.Sprintf("%s: %s, %d failed or denied", timesText(bar.At, c.Slot),
 			show.Count(int(bar.Requests), "request"), bar.Errors))
 	}
-	c.series = []series{all, failed}
+	c.Series = []chart.Series{all, failed}
 	return c
 }
 
 // latencyChart shows how long requests took.
-func latencyChart(u *usage) *chart {
-	c := &chart{title: "Latency", unit: "in " + slotText(u.slot()), from: u.Course[0].From, slot: u.slot(), format: formatTick}
-	p50 := series{name: "p50: half are faster", class: "p50", isLine: true}
-	p95 := series{name: "p95: 19 of 20 are faster", class: "p95", isLine: true}
+func latencyChart(u *usage) *chart.Chart {
+	c := &chart.Chart{
+		Title: "Latency", Unit: "in " + slotText(u.slot()), From: u.Course[0].From,
+		Slot: u.slot(), Format: formatTick,
+	}
+	p50 := chart.Series{Name: "p50: half are faster", Class: "p50", IsLine: true}
+	p95 := chart.Series{Name: "p95: 19 of 20 are faster", Class: "p95", IsLine: true}
 	for _, l := range u.Course {
 		low, high := milliseconds(l.P50), milliseconds(l.P95)
-		hint := fmt.Sprintf("%s: p50 %s, p95 %s, longest %s", timesText(l.From, c.slot), describe.Duration(l.P50),
+		hint := fmt.Sprintf("%s: p50 %s, p95 %s, longest %s", timesText(l.From, c.Slot), describe.Duration(l.P50),
 			describe.Duration(l.P95), describe.Duration(l.Longest))
 		if l.Longest == 0 {
-			low, high, hint = math.NaN(), math.NaN(), timesText(l.From, c.slot)+": no request was answered"
+			low, high, hint = math.NaN(), math.NaN(), timesText(l.From, c.Slot)+": no request was answered"
 		}
-		p50.values, p95.values = append(p50.values, low), append(p95.values, high)
-		c.hints = append(c.hints, hint)
+		p50.Values, p95.Values = append(p50.Values, low), append(p95.Values, high)
+		c.Hints = append(c.Hints, hint)
 	}
-	c.series = []series{p95, p50}
+	c.Series = []chart.Series{p95, p50}
 	return c
 }
 
