@@ -7,13 +7,21 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// OwnName returns the owner's name for the tool if Name does not end with it. Names that models or other servers could
-// not use are changed. Otherwise it returns "".
+// OwnName returns the owner's name for the tool if Name was made from it, because models could not use it. Such a name
+// ends with a hash. If Name ends with the owner's name, or a rule of the configuration has renamed the tool, it returns
+// "".
 func (d Descriptor) OwnName() string {
-	if d.Server == "" || strings.HasSuffix(d.Name, d.Tool) {
+	if d.Server == "" || strings.HasSuffix(d.Name, d.Tool) || !hasHash(d.Name) {
 		return ""
 	}
 	return d.Tool
+}
+
+// hasHash reports whether a name ends with "_" and eight hexadecimal digits.
+func hasHash(name string) bool {
+	const length = 1 + 8
+	at := len(name) - length
+	return at > 0 && name[at] == '_' && strings.Trim(name[at+1:], "0123456789abcdef") == ""
 }
 
 // qualified returns the own name of a tool with its server in front, or "" if Name is that already.

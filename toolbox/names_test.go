@@ -15,7 +15,7 @@ import (
 func TestOwnNames(t *testing.T) {
 	var snapshot toolbox.Snapshot
 	for _, names := range [][2]string{
-		{"s__a", "a"}, {"s__chat_sendDm", "chat_sendDm"}, {"s__chat_sendDm_1", "chat.sendDm"}, {"s_______1f3e24dc", "查询天气"}, {"t__x_1", "x.y"}, {"t__x_2", "x.y"},
+		{"s__a", "a"}, {"s__chat_sendDm", "chat_sendDm"}, {"s__chat_sendDm_0a1b2c3d", "chat.sendDm"}, {"s_______1f3e24dc", "查询天气"}, {"t__x_1", "x.y"}, {"t__x_2", "x.y"},
 	} {
 		snapshot.Tools = append(snapshot.Tools, toolbox.Descriptor{Name: names[0], Server: names[0][:1], Tool: names[1], Schema: json.RawMessage(`{"type":"object"}`)})
 	}
@@ -28,7 +28,7 @@ func TestOwnNames(t *testing.T) {
 		return nil, nil
 	}))
 	for name, want := range map[string]string{
-		"s__a": "s__a", "s__chat.sendDm": "s__chat_sendDm_1", "s__chat_sendDm": "s__chat_sendDm", "s__查询天气": "s_______1f3e24dc",
+		"s__a": "s__a", "s__chat.sendDm": "s__chat_sendDm_0a1b2c3d", "s__chat_sendDm": "s__chat_sendDm", "s__查询天气": "s_______1f3e24dc",
 		"t__x.y": "", "s__": "", "": "",
 	} {
 		called = ""
@@ -39,7 +39,7 @@ func TestOwnNames(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"mcp__s__a": "s__a", "functions.s__a": "s__a", "default_api.s__a": "s__a", "s__a<|channel|>commentary": "s__a", "s__a:0" + strings.Repeat("x", 200): "s__a",
-		"s__chat.sendDn": "s__chat_sendDm_1", "s__查询天汽": "s_______1f3e24dc", "xs__ab": "",
+		"s__chat.sendDn": "s__chat_sendDm_0a1b2c3d", "s__查询天汽": "s_______1f3e24dc", "xs__ab": "",
 	} {
 		got := (&toolbox.UnknownTool{Name: name}).Nearest(snapshot.Tools)
 		if first := append(got, "")[0]; first != want && want != "" || want == "" && slices.Contains(got, "s__a") && name == "" {

@@ -115,8 +115,8 @@ func dataOf(encoded string) string {
 }
 
 // StructuredBeside returns the structured value unless a block already shows it, or it is empty. Many servers write
-// the same value as a text, with other spaces and another order. Some frameworks wrap a value as {"result":VALUE}, and
-// write each item of a list as a text.
+// the same value as a text, with other spaces and another order. Some wrap a value as {"result":VALUE}, and write each
+// item of a list as a text.
 func (r *Result) StructuredBeside() json.RawMessage {
 	if r.Structured() == nil || isShown(r.Structured(), r.Blocks()) {
 		return nil
@@ -158,10 +158,11 @@ func isShown(structured json.RawMessage, blocks []Block) bool {
 	return true
 }
 
-// unwrap returns VALUE of {"result":VALUE}. It returns any other value as it is.
+// unwrap returns VALUE of an object with one member, such as {"result":VALUE} and {"content":VALUE}. It returns any other
+// value as it is.
 func unwrap(v any) (inner any, wrapped bool) {
 	if object, ok := v.(map[string]any); ok && len(object) == 1 {
-		if inner, ok := object["result"]; ok {
+		for _, inner := range object {
 			return inner, true
 		}
 	}

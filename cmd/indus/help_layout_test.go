@@ -59,7 +59,7 @@ func compareGolden(t *testing.T, c *cobra.Command, text string) {
 		}
 	}
 	if golden, err := os.ReadFile(file); err != nil || string(golden) != text {
-		t.Errorf("%s -h is not as in %s (%v); look at the difference, then: go test ./cmd/indus -run HelpReadsWell -update\n%s",
+		t.Errorf("%s -h is not as in %s (%v); look at the difference, then: go test -run HelpReadsWell ./cmd/indus/. -update\n%s",
 			c.CommandPath(), file, err, text)
 	}
 }
