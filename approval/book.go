@@ -25,7 +25,8 @@ type Options struct {
 	Poll time.Duration
 	// Now is the clock. Nil means the clock of the system.
 	Now func() time.Time
-	// Document has the items instead of the file, so that the processes of a cluster share them.
+	// Document has the items instead of the file, so that the processes of a cluster share them. No message then names
+	// the path.
 	Document *cluster.Document
 }
 
@@ -40,10 +41,14 @@ type Book struct {
 // Open opens the approvals in the file at path. The file is made by the first step, with access for the user only. Open
 // fails if the file cannot be read.
 func Open(path string, o *Options) (*Book, error) {
-	b := &Book{file: newFile(path)}
+	b := &Book{}
 	if o != nil {
 		b.opts = *o
 	}
+	if b.opts.Document != nil {
+		path = "the approvals of the cluster"
+	}
+	b.file = newFile(path)
 	b.file.Shared = b.opts.Document
 	b.opts.Expire = cmp.Or(b.opts.Expire, 10*time.Minute)
 	b.opts.Max, b.opts.MaxPerPrincipal = cmp.Or(b.opts.Max, 1000), cmp.Or(b.opts.MaxPerPrincipal, 100)

@@ -14,6 +14,9 @@ import (
 
 const (
 	headKey = "head"
+	// turnKey is held by the process that writes the parts of a text. Others then write none. It expires after turnTime
+	// if that process has ended.
+	turnKey, turnTime = "turn", 5 * time.Second
 	// orphanAge is the age at which parts that no head names are removed: a process ended while it wrote them.
 	orphanAge, orphanWait = time.Hour, 5 * time.Second
 	// maxReads limits how often a document is read again because it was replaced meanwhile.
@@ -36,7 +39,8 @@ type Document struct {
 	announced atomic.Uint64
 
 	mu       sync.Mutex
-	text     []byte // nil: there is no document
+	swept    time.Time // orphans were removed; this reads all parts
+	text     []byte    // nil: there is no document
 	revision uint64
 }
 
@@ -78,6 +82,9 @@ func (d *Document) follow(ctx context.Context) {
 			return
 		}
 		for {
+			if _, known := d.Read(); known > 0 && known >= d.announced.Load() { // a change by this process
+				break
+			}
 			if _, revision, err := d.Load(ctx); err == nil && revision >= d.announced.Load() {
 				break
 			}
@@ -107,6 +114,9 @@ func (d *Document) Load(ctx context.Context) (text []byte, revision uint64, err 
 		if err != nil {
 			return nil, 0, err
 		}
+		if known, at := d.Read(); at == e.Revision {
+			return known, at, nil
+		}
 		text, err = d.parts.read(ctx, e.Value)
 		if err == nil {
 			d.note(text, e.Revision)
@@ -133,9 +143,17 @@ func (d *Document) note(text []byte, revision uint64) {
 }
 
 // Replace stores a text if revision is still the revision of the document; 0 means that there is none. Otherwise the
-// error wraps [ErrConflict].
+// error wraps [ErrConflict]. While another process writes a long text, the error is ErrConflict too, and no part of
+// this text is written.
 func (d *Document) Replace(ctx context.Context, text []byte, revision uint64) error {
-	before, err := d.headAt(ctx, revision)
+	if len(text) > partSize {
+		end, err := d.turn(ctx)
+		if err != nil {
+			return fmt.Errorf("document %s: %w", d.name, err)
+		}
+		defer end()
+	}
+	before, err := d.headAt(ctx, revision, len(text) > partSize)
 	if err != nil {
 		return err
 	}
@@ -159,16 +177,28 @@ func (d *Document) Replace(ctx context.Context, text []byte, revision uint64) er
 	return nil
 }
 
-// headAt returns the head of a revision if the text is in parts, so that the parts can be removed afterwards.
-func (d *Document) headAt(ctx context.Context, revision uint64) (*head, error) {
+// turn begins to write a long text, or returns ErrConflict if another process writes one.
+func (d *Document) turn(ctx context.Context) (end func(), err error) {
+	revision, err := d.heads.Set(ctx, turnKey, nil, 0, turnTime)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = d.heads.Delete(context.WithoutCancel(ctx), turnKey, revision) }, nil // otherwise it expires
+}
+
+// headAt returns the head of a revision if the text is in parts, so that the parts can be removed afterwards. If check
+// is set, it finds out whether the document still has this revision.
+func (d *Document) headAt(ctx context.Context, revision uint64, check bool) (*head, error) {
 	d.mu.Lock()
 	short := revision == d.revision && len(d.text) <= partSize
 	d.mu.Unlock()
-	if short || revision == 0 {
+	if !check && (short || revision == 0) {
 		return nil, nil
 	}
 	e, err := d.heads.Get(ctx, headKey)
 	switch {
+	case errors.Is(err, ErrNotFound) && revision == 0:
+		return nil, nil
 	case errors.Is(err, ErrNotFound) || err == nil && e.Revision != revision:
 		return nil, fmt.Errorf("document %s: %w", d.name, ErrConflict)
 	case err != nil:
@@ -177,11 +207,21 @@ func (d *Document) headAt(ctx context.Context, revision uint64) (*head, error) {
 	return readHead(e.Value)
 }
 
-// removeOrphans removes old parts that do not belong to the head.
+// removeOrphans removes old parts that do not belong to the head, at most once in the time in which parts become old.
 func (d *Document) removeOrphans(ctx context.Context, h *head) {
+	now := d.engine.Now()
+	old := now.Add(-orphanAge)
+	d.mu.Lock()
+	isSwept := d.swept.After(old)
+	if !isSwept {
+		d.swept = now
+	}
+	d.mu.Unlock()
+	if isSwept {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, orphanWait)
 	defer cancel()
-	old := d.engine.Now().Add(-orphanAge)
 	all, _ := Entries(ctx, d.parts.KV)
 	for _, e := range all {
 		if e.Stored.Before(old) && !strings.HasPrefix(e.Key, h.ID+".") {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/indusagi/indus/host/internal/parked"
 	"github.com/indusagi/indus/internal/protocol"
@@ -72,6 +73,10 @@ func (h *Host) forward(w http.ResponseWriter, r *http.Request, m *postedMessage,
 	err := h.opts.Replica.Forward(w, r.WithContext(ctx), q)
 	var lost *replica.Lost
 	switch {
+	case errors.Is(err, replica.ErrLate):
+		h.opts.Logger.Warn("a request is not forwarded", "caller", t.Principal, "reason", err)
+		setRetryAfter(w, time.Second)
+		return refuse(http.StatusServiceUnavailable, "the replica that has this is busy, and nothing has run: ask again")
 	case errors.Is(err, replica.ErrGone):
 		h.opts.Logger.Debug("a request is not forwarded", "caller", t.Principal, "reason", err)
 		return h.ownerGone(m, t)

@@ -29,6 +29,9 @@ type Request struct {
 // nothing was written.
 var ErrGone = errors.New("the replica does not take the request")
 
+// ErrLate is returned with [ErrGone] if the owner of a request does not accept it in time, but answers others meanwhile.
+var ErrLate = errors.New("the replica is busy")
+
 // ErrUntrusted is returned with [ErrGone] if the credentials of the owner do not fit those of this replica.
 var ErrUntrusted = errors.New("the credentials of the replicas do not fit")
 
@@ -77,11 +80,16 @@ func (r *Replica) send(
 		return nil, fmt.Errorf("%w: %s: %w", ErrGone, q.To, err)
 	}
 	r.dropStale()
-	sent := &delivery{body: bytes.NewReader(q.Body)}
+	sent := &delivery{body: bytes.NewReader(q.Body), accepted: func() { r.heard.Store(address, time.Now()) }}
 	out := r.outgoing(ctx, in, address, q, sent)
+	began := time.Now()
 	late := time.AfterFunc(answerWait, func() {
 		if sent.giveUp() {
-			cancel(fmt.Errorf("it does not accept a request within %v", answerWait))
+			err := fmt.Errorf("it does not accept a request within %v", answerWait)
+			if heard, ok := r.heard.Load(address); ok && heard.(time.Time).After(began) {
+				err = fmt.Errorf("%w: %w", ErrLate, err)
+			}
+			cancel(err)
 		} else {
 			r.endIfSilent(q.To, address, sent, cancel)
 		}
@@ -92,6 +100,9 @@ func (r *Replica) send(
 	}
 	answer, err := r.transport.RoundTrip(out)
 	err = r.judge(q.To, address, err)
+	if err == nil {
+		sent.accepted()
+	}
 	switch {
 	case err == nil && !sent.begin():
 		answer.Body.Close()
@@ -239,10 +250,12 @@ var errGivenUp = errors.New("the request was given up")
 
 // delivery is the body of a request. net/http reads it when the owner asks for it.
 type delivery struct {
-	body    *bytes.Reader
-	decided sync.Once // whether the request is sent
-	isSent  bool      // the owner reads the request, and may run it
-	isOver  bool      // guarded by inFlight.mu
+	body *bytes.Reader
+	// accepted is called when the owner reads the request or answers it.
+	accepted func()
+	decided  sync.Once // whether the request is sent
+	isSent   bool      // the owner reads the request, and may run it
+	isOver   bool      // guarded by inFlight.mu
 }
 
 // begin reports whether the request may be sent.
@@ -261,6 +274,7 @@ func (d *delivery) Read(p []byte) (int, error) {
 	if !d.begin() {
 		return 0, errGivenUp
 	}
+	d.accepted()
 	return d.body.Read(p)
 }
 

@@ -48,6 +48,7 @@ type Replica struct {
 	peers       peers
 	inFlight    inFlight
 	credentials atomic.Int64 // the change of the credentials with which unused connections were made
+	heard       sync.Map     // by address, the time at which a peer last accepted or answered a request
 	untrusted   sync.Map     // the names of peers that were reported
 }
 

@@ -83,6 +83,15 @@ func (e *unreachableError) Error() string {
 
 func (e *unreachableError) Unwrap() []error { return []error{cluster.ErrUnavailable, e.err} }
 
+// lateError wraps [cluster.ErrUnavailable] for a step that has no answer in time, although there is a connection.
+type lateError struct{ err error }
+
+func (e *lateError) Error() string {
+	return fmt.Sprintf("the state that replicas share did not answer in time: ask again (NATS: %v)", e.err)
+}
+
+func (e *lateError) Unwrap() []error { return []error{cluster.ErrUnavailable, e.err} }
+
 // Connect connects to a server and checks that it fulfils the requirements. Until Close, a lost connection is made
 // again.
 func Connect(ctx context.Context, opts *Options) (*Engine, error) {
@@ -284,6 +293,8 @@ func fault(err error) error {
 		return err
 	case errors.Is(err, context.Canceled):
 		return err
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, client.ErrTimeout): // it may be busy
+		return &lateError{err}
 	}
 	return fmt.Errorf("%w (NATS: %w)", cluster.ErrUnavailable, err)
 }

@@ -7,3 +7,6 @@ var ClockWarning = clockWarning
 
 // SetBack sets the engine's time back, as after a time in which the machine was suspended.
 func (e *Engine) SetBack(d time.Duration) { e.setClock(e.Now().Add(-d), time.Now()) }
+
+// Fault is fault.
+var Fault = fault

@@ -12,31 +12,46 @@ import (
 	"github.com/indusagi/indus/internal/watch"
 )
 
-// maxBackoff is the longest pause before an update is repeated because another process was faster.
+// maxBackoff is the longest pause before updates are repeated because another process was faster.
 const maxBackoff = 50 * time.Millisecond
 
-// updateShared replaces the value in the document. If another process was faster, it begins again with the new value.
-func (f *File[T]) updateShared(ctx context.Context, edit func(T) (T, error)) error {
-	for end := time.Now().Add(filelock.MaxWait); ; {
+// updateShared carries out updates in turn, and replaces the text of the document by their common result. If another
+// process was faster, it begins again with the new text, and with the updates that came meanwhile.
+func (f *File[T]) updateShared(all []*update[T]) {
+	ctx, cancel := context.WithTimeout(context.Background(), filelock.MaxWait)
+	defer cancel()
+	for {
 		text, revision, err := f.Shared.Load(ctx)
 		if err != nil {
-			return err
+			finish(all, err)
+			return
 		}
-		text, err = f.edited(&update[T]{ctx: ctx, edit: edit}, text)
-		if errors.Is(err, ErrUnchanged) {
-			return nil
-		} else if err != nil {
-			return err
+		text, all = f.apply(all, text)
+		if len(all) == 0 {
+			return
 		}
 		err = f.Shared.Replace(ctx, text, revision)
 		if !errors.Is(err, cluster.ErrConflict) {
-			return err
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("%s: other processes have been writing for %v: ask again: %w", f.Path, filelock.MaxWait, err)
+			finish(all, err)
+			return
 		}
 		if !watch.Sleep(ctx, rand.N(maxBackoff)) {
-			return ctx.Err()
+			finish(all, fmt.Errorf("%s: other processes have been writing for %v: ask again: %w",
+				f.Path, filelock.MaxWait, err))
+			return
 		}
+		all = f.join(all)
 	}
+}
+
+// join returns the updates that still wait, and those of the queue. Updates with a context that has ended are over.
+func (f *File[T]) join(all []*update[T]) (waiting []*update[T]) {
+	for _, u := range all {
+		if err := u.ctx.Err(); err != nil {
+			u.done <- err
+			continue
+		}
+		waiting = append(waiting, u)
+	}
+	return append(waiting, f.take()...)
 }

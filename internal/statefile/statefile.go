@@ -3,8 +3,8 @@
 //
 // A [File] reads the current content of the file, but decodes it again only after a change. Update changes it under a
 // lock and replaces it in one step, so a crash leaves either the old value or the new value. Updates that wait for the
-// lock or the disk are written together. A symbolic link at its path stays: the target of the link is replaced. A file
-// that cannot be read or decoded is never overwritten.
+// lock, the disk or the cluster are written together. A symbolic link at its path stays: the target of the link is
+// replaced. A file that cannot be read or decoded is never overwritten.
 //
 // # Concurrency
 //
@@ -114,14 +114,13 @@ func LockFile(ctx context.Context, path, lock string) (unlock func(), err error)
 }
 
 // Update replaces the value by the result of edit. edit may change its argument, which it owns. If edit fails, the file
-// stays as it is. Another goroutine may run edit, which has ended when Update returns. If the directory does not exist,
-// it is made with access for the user only.
+// stays as it is. Another goroutine may run edit, which has ended when Update returns. With Shared it runs again if another
+// process was faster. If the directory does not exist, it is made with access for the user only.
 func (f *File[T]) Update(ctx context.Context, edit func(T) (T, error)) error {
-	if f.Shared != nil {
-		return f.updateShared(ctx, edit)
-	}
-	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
-		return err
+	if f.Shared == nil {
+		if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
+			return err
+		}
 	}
 	u := &update[T]{ctx: ctx, edit: edit, done: make(chan error, 1)}
 	f.mu.Lock()
@@ -148,21 +147,19 @@ func (f *File[T]) Update(ctx context.Context, edit func(T) (T, error)) error {
 	return <-u.done // the file is being written
 }
 
+// take returns the queue and empties it.
+func (f *File[T]) take() []*update[T] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := f.queue
+	f.queue = nil
+	return all
+}
+
 // write writes until the queue is empty. Between two writes it pauses, so that other processes have their turn.
 func (f *File[T]) write() {
 	for {
-		unlock, err := LockFile(context.Background(), f.Path, f.Lock)
-		start := time.Now()
-		f.mu.Lock()
-		all := f.queue
-		f.queue = nil
-		f.mu.Unlock()
-		if err == nil {
-			f.writeAll(all)
-			unlock()
-		} else {
-			finish(all, err)
-		}
+		start := f.writeOnce()
 		f.mu.Lock()
 		f.writing = len(f.queue) > 0
 		more := f.writing
@@ -174,6 +171,25 @@ func (f *File[T]) write() {
 	}
 }
 
+// writeOnce writes the queue, and returns when it began to.
+func (f *File[T]) writeOnce() (start time.Time) {
+	if f.Shared != nil {
+		start = time.Now()
+		f.updateShared(f.take())
+		return start
+	}
+	unlock, err := LockFile(context.Background(), f.Path, f.Lock)
+	start = time.Now()
+	all := f.take()
+	if err != nil {
+		finish(all, err)
+		return start
+	}
+	defer unlock()
+	f.writeAll(all)
+	return start
+}
+
 // finish ends updates with an error, or each with its own if err is nil.
 func finish[T any](all []*update[T], err error) {
 	for _, u := range all {
@@ -181,20 +197,27 @@ func finish[T any](all []*update[T], err error) {
 	}
 }
 
-// writeAll carries out updates in turn, and writes their common result. If an update fails or changes nothing because
-// of another one that is not written yet, it is over when that is written.
+// writeAll carries out updates in turn, and writes their common result.
 func (f *File[T]) writeAll(all []*update[T]) {
 	text, err := f.text()
 	if err != nil {
 		finish(all, err)
 		return
 	}
-	var written []*update[T]
+	if text, all = f.apply(all, text); len(all) > 0 {
+		finish(all, f.replace(append(text, '\n')))
+	}
+}
+
+// apply carries out updates in turn. It returns the text after them, and the updates that are over once it is written.
+// An update that fails or changes nothing because of another one that is not written yet is one of these.
+func (f *File[T]) apply(all []*update[T], text []byte) (after []byte, written []*update[T]) {
 	for _, u := range all {
 		next, err := f.edited(u, text)
+		u.failed = nil
 		switch {
 		case err == nil:
-			text, written = append(next, '\n'), append(written, u)
+			text, written = next, append(written, u)
 			continue
 		case !errors.Is(err, ErrUnchanged):
 			u.failed = err
@@ -205,9 +228,7 @@ func (f *File[T]) writeAll(all []*update[T]) {
 			written = append(written, u)
 		}
 	}
-	if len(written) > 0 {
-		finish(written, f.replace(text))
-	}
+	return text, written
 }
 
 // edited returns the text after an update.

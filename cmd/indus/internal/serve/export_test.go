@@ -9,6 +9,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/spf13/cobra"
@@ -45,6 +46,16 @@ func Follow(ctx context.Context, path string, err io.Writer) (*Follower, *gatewa
 	}
 	w.begin(c, began)
 	return &Follower{w}, w.gateway, nil
+}
+
+// FollowKeys follows a file of keys too.
+func (f *Follower) FollowKeys(ctx context.Context, path string) (*host.Keys, error) {
+	keys, err := host.KeyFile(ctx, path)
+	if err == nil {
+		f.keys, f.flags.keyFile = keys, path
+		f.begin(f.served.Load(), time.Now())
+	}
+	return keys, err
 }
 
 // Look runs the check that happens once a second.

@@ -52,6 +52,7 @@ type follower struct {
 
 	served       atomic.Pointer[mcpconfig.Config] // the configuration that is served
 	files        followedFiles                    // the files that can change it, or the policy
+	keyFiles     followedFiles                    // the file of keys, if there is one
 	signInStates fileStates                       // the state of the file of sign-ins at the last check
 	broken       bool                             // the configuration read last cannot be served
 	notes        map[string]bool                  // the notes that were reported
@@ -161,6 +162,10 @@ func (w *follower) begin(c *mcpconfig.Config, began time.Time) {
 	w.notes = map[string]bool{}
 	w.served.Store(c)
 	w.watch(c, began, nil)
+	if w.keys != nil {
+		paths := []string{w.flags.keyPath()}
+		w.keyFiles.setRead(paths, statFiles(paths).withoutRecent(began))
+	}
 	w.signInStates = statFiles([]string{w.signIns.Path()}).withoutRecent(began)
 	for _, n := range c.Notes {
 		w.notes[n.String()] = true
@@ -216,7 +221,8 @@ func (w *follower) rekey() {
 	if w.keys == nil {
 		return
 	}
-	if err := w.keys.Reread(w.flags.keyPath()); err != nil {
+	err := w.keys.Reread(w.flags.keyPath())
+	if err != nil {
 		w.s.Reportf("%v; client data is encrypted with the previous keys", err)
 		return
 	}
@@ -232,11 +238,16 @@ func (w *follower) tick(ctx context.Context) time.Duration {
 		w.signIns.Reread(ctx)
 		w.gateway.Attached().Fleet.Retry(func(f *interop.Fault) bool { return f.NeedsSignIn() })
 	}
+	keys, changed, unstableKeys := w.keyFiles.check()
+	if changed {
+		w.keyFiles.setRead(w.keyFiles.paths, keys)
+		w.rekey()
+	}
 	now, changed, unstable := w.files.check()
 	if changed {
 		w.reload(ctx, now, false)
 	}
-	if unstable {
+	if unstable || unstableKeys {
 		return settleTick
 	}
 	return followTick

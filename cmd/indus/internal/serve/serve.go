@@ -94,8 +94,8 @@ func New(s show.Streams) *cobra.Command {
 		a person, and how long the approval is then valid (default: "approvals" of the configuration, or 10m)`)
 	cmd.Flags().BoolVar(&f.noPage, "no-page", false, "do not serve the page at /")
 	cmd.Flags().StringVar(&f.keyFile, "key-file", "", `FILE  keys that encrypt data which clients hold (ids of sessions
-		and tasks, states of requests), one per line: the first encrypts, all decrypt; read again on SIGHUP, and
-		created if missing (default: indus/serve.keys beside the ledger)`)
+		and tasks, states of requests), one per line: the first encrypts, all decrypt; changes are followed, and
+		it is created if missing (default: indus/serve.keys beside the ledger)`)
 	_ = cmd.MarkFlagFilename("key-file")
 	cmd.Flags().BoolVar(&f.noValidate, "no-validate", false, `with --expose gateway, forward arguments even if they
 		do not fit the tool's schema`)

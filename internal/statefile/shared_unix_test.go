@@ -1,0 +1,173 @@
+//go:build unix
+
+package statefile_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/cluster"
+	"github.com/indusagi/indus/cluster/nats"
+	"github.com/indusagi/indus/internal/statefile"
+	"github.com/indusagi/indus/internal/testkit/clustertest"
+	"github.com/indusagi/indus/internal/testkit/natsserver"
+)
+
+// engines returns functions that connect to the engines on which shared state is tested.
+func engines(t *testing.T) map[string]func() cluster.Engine {
+	var memory clustertest.Memory
+	server := natsserver.Start(t)
+	return map[string]func() cluster.Engine{
+		"memory": func() cluster.Engine { return memory.Connect() },
+		"NATS": func() cluster.Engine {
+			e, err := nats.Connect(t.Context(), &nats.Options{Servers: server.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(e.Close)
+			return e
+		},
+	}
+}
+
+// gated is an engine that counts what is stored. The first step that stores a text waits at the gate.
+type gated struct {
+	cluster.Engine
+	reached, open chan struct{}
+	first         sync.Once
+	writes, bytes atomic.Int64
+}
+
+func newGated(e cluster.Engine) *gated {
+	return &gated{Engine: e, reached: make(chan struct{}), open: make(chan struct{})}
+}
+
+func (g *gated) KV(name string) cluster.KV { return &gatedKV{g.Engine.KV(name), g} }
+
+type gatedKV struct {
+	cluster.KV
+	*gated
+}
+
+func (k *gatedKV) Set(ctx context.Context, key string, value []byte, revision uint64, ttl time.Duration) (uint64, error) {
+	if len(value) > 0 {
+		k.first.Do(func() {
+			close(k.reached)
+			<-k.open
+		})
+	}
+	k.writes.Add(1)
+	k.bytes.Add(int64(len(value)))
+	return k.KV.Set(ctx, key, value, revision, ttl)
+}
+
+// shared returns lines of text in the document of an engine.
+func shared(t *testing.T, engine cluster.Engine, name string) *statefile.File[[]byte] {
+	d, err := cluster.OpenDocument(t.Context(), engine, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.Close)
+	return &statefile.File[[]byte]{
+		Path: "the lines of the cluster", Shared: d,
+		Decode: func(_ context.Context, text []byte) ([]byte, error) { return bytes.Clone(text), nil },
+		Encode: func(_ context.Context, value []byte) ([]byte, error) { return value, nil },
+	}
+}
+
+func addLine(line string) func([]byte) ([]byte, error) {
+	return func(text []byte) ([]byte, error) { return append(text, line+"\n"...), nil }
+}
+
+// Updates of a document that wait for another one, or for another process, are written together. One that fails, or
+// whose context ends, changes nothing.
+func TestWaitingUpdatesOfADocumentAreOneWrite(t *testing.T) {
+	for name, connect := range engines(t) {
+		t.Run(name, func(t *testing.T) {
+			const callers, size = 60, 2000
+			engine := newGated(connect())
+			f, other := shared(t, engine, "d"), shared(t, connect(), "d")
+			refused := errors.New("refused")
+			ended, end := context.WithCancel(t.Context())
+			var all sync.WaitGroup
+			start := func(ctx context.Context, want error, edit func([]byte) ([]byte, error)) {
+				all.Go(func() {
+					if err := f.Update(ctx, edit); !errors.Is(err, want) {
+						t.Errorf("%v, want %v", err, want)
+					}
+				})
+			}
+			waiting := func(n int) {
+				for f.Waiting() != n {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			line := strings.Repeat(".", size)
+			start(t.Context(), nil, addLine(line))
+			<-engine.reached
+			for range callers - 1 {
+				start(t.Context(), nil, addLine(line))
+			}
+			start(t.Context(), refused, func([]byte) ([]byte, error) { return nil, refused })
+			start(ended, context.Canceled, func([]byte) ([]byte, error) { t.Error("its context has ended"); return nil, nil })
+			waiting(callers + 1)
+			end()
+			waiting(callers)
+			if err := other.Update(t.Context(), addLine("of another process")); err != nil {
+				t.Fatal(err)
+			}
+			close(engine.open)
+			all.Wait()
+			text, _, err := f.Shared.Load(t.Context())
+			if n := bytes.Count(text, []byte("\n")); err != nil || n != callers+1 {
+				t.Errorf("%d lines, %v", n, err)
+			}
+			// One that conflicts, and one with all.
+			if n, stored := engine.writes.Load(), engine.bytes.Load(); n != 2 || stored > int64(len(text)+2*size) {
+				t.Errorf("%d writes of %d bytes for a text of %d", n, stored, len(text))
+			}
+		})
+	}
+}
+
+// A long text that another process is writing, or has written, is a conflict before any part is written.
+func TestAConflictOfALongTextWritesNoPart(t *testing.T) {
+	for name, connect := range engines(t) {
+		t.Run(name, func(t *testing.T) {
+			engine, counts := newGated(connect()), newGated(connect())
+			close(counts.open)
+			f, other := shared(t, engine, "long"), shared(t, counts, "long")
+			text := bytes.Repeat([]byte("long\n"), 300<<10)
+			done := make(chan error)
+			go func() { done <- f.Update(t.Context(), func([]byte) ([]byte, error) { return text, nil }) }()
+			<-engine.reached
+			conflict := func(when string) {
+				t.Helper()
+				if err := other.Shared.Replace(t.Context(), text, 0); !errors.Is(err, cluster.ErrConflict) {
+					t.Errorf("%s: %v", when, err)
+				}
+				if n := counts.bytes.Load(); n > 0 {
+					t.Errorf("%s: %d bytes are stored", when, n)
+				}
+			}
+			conflict("while it is written")
+			close(engine.open)
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+			conflict("after it was written")
+			if err := other.Update(t.Context(), addLine("more")); err != nil {
+				t.Error(err)
+			}
+			if n := counts.bytes.Load(); n > int64(len(text)+1000) {
+				t.Errorf("%d bytes are stored for a text of %d", n, len(text))
+			}
+		})
+	}
+}
