@@ -29,7 +29,8 @@ type Request struct {
 // nothing was written.
 var ErrGone = errors.New("the replica does not take the request")
 
-// ErrLate is returned with [ErrGone] if the owner of a request does not accept it in time, but answers others meanwhile.
+// ErrLate is returned with [ErrGone] if the owner of a request does not accept it in time, but answers others
+// meanwhile.
 var ErrLate = errors.New("the replica is busy")
 
 // ErrUntrusted is returned with [ErrGone] if the credentials of the owner do not fit those of this replica.

@@ -158,8 +158,8 @@ func isShown(structured json.RawMessage, blocks []Block) bool {
 	return true
 }
 
-// unwrap returns VALUE of an object with one member, such as {"result":VALUE} and {"content":VALUE}. It returns any other
-// value as it is.
+// unwrap returns VALUE of an object with one member, such as {"result":VALUE} and {"content":VALUE}. It returns any
+// other value as it is.
 func unwrap(v any) (inner any, wrapped bool) {
 	if object, ok := v.(map[string]any); ok && len(object) == 1 {
 		for _, inner := range object {

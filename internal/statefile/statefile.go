@@ -114,8 +114,8 @@ func LockFile(ctx context.Context, path, lock string) (unlock func(), err error)
 }
 
 // Update replaces the value by the result of edit. edit may change its argument, which it owns. If edit fails, the file
-// stays as it is. Another goroutine may run edit, which has ended when Update returns. With Shared it runs again if another
-// process was faster. If the directory does not exist, it is made with access for the user only.
+// stays as it is. Another goroutine may run edit, which has ended when Update returns. With Shared it runs again if
+// another process was faster. If the directory does not exist, it is made with access for the user only.
 func (f *File[T]) Update(ctx context.Context, edit func(T) (T, error)) error {
 	if f.Shared == nil {
 		if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
