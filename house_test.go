@@ -63,7 +63,7 @@ var roomBudget = map[string]int{
 	"oauth":     4370,
 	"operation": 2520,
 	"policy":    3700,
-	"replica":   1100,
+	"replica":   1110,
 	"schema":    9480,
 	"toolbox":   7810,
 }
