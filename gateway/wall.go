@@ -167,10 +167,12 @@ func canBegin(pattern, beginning string) bool {
 	return open || len(p) > len(b)
 }
 
-// hasOneReading reports whether all servers read a URI in the same way. Parsers of URLs drop control characters and take
-// a backslash as a slash. Other characters that a URI cannot have are encoded by all of them. A template may have them.
+// hasOneReading reports whether all servers read a URI in the same way. Parsers of URLs drop control characters and
+// take a backslash as a slash. Other characters that a URI cannot have are encoded by all of them. A template may have
+// them.
 func hasOneReading(uri string) bool {
-	if uri != strings.TrimSpace(uri) || strings.ContainsFunc(uri, func(r rune) bool { return unicode.IsControl(r) || r == '\\' }) {
+	isDropped := func(r rune) bool { return unicode.IsControl(r) || r == '\\' }
+	if uri != strings.TrimSpace(uri) || strings.ContainsFunc(uri, isDropped) {
 		return false
 	}
 	literal, _, _ := strings.Cut(uri, "{")
