@@ -105,7 +105,8 @@ func TestEndpointFailsACallByItsBrokenAnswer(t *testing.T) {
 
 func TestEndpointSkipsALineOf100MB(t *testing.T) {
 	t.Parallel()
-	r := openFixture(t, nil, "-bigline", "104857600")
+	r := onFixture(t, nil, config.Timeouts{Connect: noFault, List: noFault}, "-bigline", "104857600") // it takes seconds
+	mustOpen(t, r.Endpoint)
 	if n := r.Status().Noise; n != 1 {
 		t.Errorf("%d lines of noise", n)
 	}

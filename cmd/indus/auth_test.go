@@ -82,7 +82,8 @@ func TestAdministratorsNeedATokenForEverything(t *testing.T) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "mine.json")
 	for path, text := range map[string]string{
-		config: `{"servers": {}, "policy": "policy.cedar"}`, filepath.Join(dir, "policy.cedar"): "permit(principal, action, resource);",
+		config: `{"servers": {}, "policy": "policy.cedar"}`, filepath.Join(dir, "policy.cedar"): "permit(principal, action, resource); " +
+			`permit(principal, action == Action::"administer", resource);`,
 	} {
 		if err := replaceFile(path, text); err != nil {
 			t.Fatal(err)
