@@ -54,7 +54,7 @@ UNRACED := . ./schema/... ./policy/... ./mcpconfig/... ./toolbox/standard/... ./
 FIRST := ./cmd/indus ./gateway ./internal/testkit/conformance ./cluster/nats ./interop
 
 test: peers
-	$(GO) test $(RACE) -vet=off -timeout 12m $(FIRST) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(UNRACED) $(FIRST))")
+	$(GO) test $(RACE) -vet=off -timeout 20m $(FIRST) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(UNRACED) $(FIRST))")
 	$(GO) test -vet=off -timeout 12m $(UNRACED)
 	$(GO) test -vet=off -run ControlAllocates ./gateway
 	cd tools/packages && $(GO) vet . && $(GO) test -vet=off .
