@@ -69,10 +69,11 @@ func newHTTPServer(to URL, o Options) (*httpServer, error) {
 		s.ownTransport.TLSClientConfig = to.TLS
 		client.Transport = s.ownTransport
 	}
+	if client.Transport == nil {
+		client.Transport = http.DefaultTransport
+	}
+	client.Transport = probeTransport{client.Transport}
 	if to.Wrap != nil || to.Forwards {
-		if client.Transport == nil {
-			client.Transport = http.DefaultTransport
-		}
 		client.Transport = credentialLearner{client.Transport, o.Secrets}
 	}
 	if to.Wrap != nil {

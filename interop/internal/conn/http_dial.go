@@ -14,8 +14,8 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 )
 
-// httpProbeWait is how long server/discover may take before initialize is tried. A server from before 2026-07-28 may
-// open a stream for it and send nothing.
+// httpProbeWait is how long a server may have server/discover before initialize is tried. A server from before
+// 2026-07-28 may open a stream for it and send nothing.
 const httpProbeWait = 10 * time.Second
 
 // DialHTTP finds out which HTTP transport a server speaks, and connects. It tries server/discover of 2026-07-28, then
@@ -135,9 +135,13 @@ func (d *httpDial) discover(ctx context.Context) (Conn, Handshake, error) {
 func (d *httpDial) tryDiscover(ctx context.Context, c *session) (Handshake, error) {
 	silence := &DeadlineError{d.ProbeWait, "no answer"}
 	if d.Era != protocol.Modern {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, d.ProbeWait, silence)
-		defer cancel()
+		var cancel context.CancelCauseFunc
+		ctx, cancel = context.WithCancelCause(ctx)
+		defer cancel(nil)
+		timer := time.AfterFunc(d.ProbeWait, func() { cancel(silence) })
+		timer.Stop()
+		defer timer.Stop()
+		ctx = context.WithValue(ctx, probeKey{}, probeTimer{timer, d.ProbeWait})
 	}
 	result, err := c.Call(ctx, discoverRequest(d.Options))
 	if err == nil {
@@ -150,6 +154,32 @@ func (d *httpDial) tryDiscover(ctx context.Context, c *session) (Handshake, erro
 		return Handshake{}, v
 	}
 	return Handshake{}, err
+}
+
+type probeKey struct{}
+
+// probeTimer bounds how long a server may have a request without an answer.
+type probeTimer struct {
+	*time.Timer
+	wait time.Duration
+}
+
+// probeTransport runs the timer of a request only while the server has the request. A wrapper of the transport holds it
+// during a sign-in, in which a person may need minutes.
+type probeTransport struct{ base http.RoundTripper }
+
+// RoundTrip sends a request.
+func (t probeTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	timer, ok := r.Context().Value(probeKey{}).(probeTimer)
+	if !ok {
+		return t.base.RoundTrip(r)
+	}
+	timer.Reset(timer.wait)
+	res, err := t.base.RoundTrip(r)
+	if err != nil || res.StatusCode/100 != 2 {
+		timer.Stop()
+	}
+	return res, err
 }
 
 // initialize tries streamable HTTP up to 2025-11-25. If the server refuses the version and names a supported one, it

@@ -241,6 +241,50 @@ func TestHTTPSilentProbe(t *testing.T) {
 	}
 }
 
+// signIn signs in after a refusal, which takes longer than a silent server/discover.
+type signIn struct {
+	http.RoundTripper
+	time time.Duration
+}
+
+func (s signIn) RoundTrip(r *http.Request) (*http.Response, error) {
+	if res, err := s.RoundTripper.RoundTrip(r); err != nil || res.StatusCode != http.StatusUnauthorized {
+		return res, err
+	}
+	select {
+	case <-time.After(s.time):
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+	r = r.Clone(r.Context())
+	r.Body, _ = r.GetBody()
+	return bearer{s.RoundTripper}.RoundTrip(r)
+}
+
+func TestHTTPSignInDuringProbe(t *testing.T) {
+	noLeaks(t)
+	const wait = 50 * time.Millisecond
+	var requests recorder
+	modern := rawModern(nil)
+	u, o := dialOptions{probe: wait, url: serve(t, requests.wrap(http.HandlerFunc(
+		func(w http.ResponseWriter, hr *http.Request) {
+			if hr.Header.Get("Authorization") == "" {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			modern.ServeHTTP(w, hr)
+		})))}.split()
+	u.Wrap = func(base http.RoundTripper) http.RoundTripper { return signIn{base, 4 * wait} }
+	c, _, err := DialHTTP(t.Context(), u, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+	if got := requests.String(); got != discoverRequestLine+", "+discoverRequestLine {
+		t.Error(got)
+	}
+}
+
 func TestHTTPDialEndsWithItsContext(t *testing.T) {
 	for _, dial := range []func(context.Context, dialOptions) (Conn, Handshake, error){dialHTTP, dialSSE} {
 		noLeaks(t)
