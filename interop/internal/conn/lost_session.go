@@ -19,9 +19,10 @@ const (
 // restarted servers refuse such requests in many forms. So after a refusal in a session that has worked, a ping checks
 // the session. If the ping is refused too, the connection dies, and the next one has a new session.
 //
-// The call did not run if the ping was refused in the same form. An intermediary answers 5xx to a call that may have
-// run, so the text of such a refusal must name the session.
-func (c *streamable) endIfLost(ctx context.Context, err error) error {
+// The call did not run if the ping was refused in the same form, with a status with which a server answers before it
+// runs a call. Another refusal must name the session: a tool that ran may return an error with the status 200, and an
+// intermediary answers 5xx to a call that may have run. p is the call, or nil.
+func (c *streamable) endIfLost(ctx context.Context, err error, p *pending) error {
 	over := c.endIfFatal(err)
 	if over == nil || !c.worked.Load() || c.id.Load() == nil {
 		return over
@@ -39,8 +40,9 @@ func (c *streamable) endIfLost(ctx context.Context, err error) error {
 		return over
 	}
 	_, begun := errors.AsType[*CutError](err)
+	begun = begun || p != nil && p.begun.Load()
 	err = &SessionError{err}
-	if !begun && again == refused && (refused.status/100 != 5 || refused.namesSession) {
+	if !begun && again == refused && (refused.status/100 == 4 || refused.namesSession) {
 		return c.s.rejectCall(err)
 	}
 	c.s.die(err)
@@ -62,8 +64,9 @@ func (c *streamable) pingError(ctx context.Context) error {
 
 // refusal is the form in which a server refused a request.
 type refusal struct {
-	status       int   // of HTTP; 0: the status was 200
-	code         int64 // of JSON-RPC; 0: there is none
+	status       int    // of HTTP; 0: the status was 200
+	code         int64  // of JSON-RPC; 0: there is none
+	message      string // of an error with the status 200
 	namesSession bool
 }
 
@@ -75,6 +78,8 @@ func formOf(err error) (r refusal) {
 	if he, ok := errors.AsType[*HTTPError](err); ok {
 		r.status = he.Status
 		text += he.Body
+	} else {
+		r.message = text
 	}
 	text = strings.ToLower(text)
 	for _, word := range []string{"session", "not initialized", "initialize request"} {

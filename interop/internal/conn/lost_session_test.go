@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -18,20 +19,24 @@ func TestLegacyHTTPNoticesALostSession(t *testing.T) {
 		body   string
 		again  bool // the call may be sent again
 	}{
-		"400 of the TypeScript SDK": {400, notInitialized, true},
-		"400 initialize":            {400, "Missing initialize request", true},
-		"400":                       {400, "no", true},
-		"401":                       {401, "Unauthorized: Session not found", true},
-		"401 without a text":        {401, "", true},
-		"403":                       {403, "", true},
-		"404":                       {404, "", true},
-		"410":                       {410, "", true},
-		"422":                       {422, "expect initialize request", true},
-		"500":                       {500, "", false},
-		"503":                       {503, "", false},
-		"503 session":               {503, `{"error":"unknown session"}`, true},
-		"200 -32001":                {200, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32001,"message":"Session not found"}}`, true},
-		"200 -32000":                {200, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"no"}}`, true},
+		"400 of the TypeScript SDK":  {400, notInitialized, true},
+		"400 initialize":             {400, "Missing initialize request", true},
+		"400":                        {400, "no", true},
+		"401":                        {401, "Unauthorized: Session not found", true},
+		"401 without a text":         {401, "", true},
+		"403":                        {403, "", true},
+		"404":                        {404, "", true},
+		"410":                        {410, "", true},
+		"422":                        {422, "expect initialize request", true},
+		"500":                        {500, "", false},
+		"503":                        {503, "", false},
+		"503 session":                {503, `{"error":"unknown session"}`, true},
+		"200 -32001":                 {200, `{"jsonrpc":"2.0","id":%id,"error":{"code":-32001,"message":"Session not found"}}`, true},
+		"200 -32000 not initialized": {200, `{"jsonrpc":"2.0","id":%id,"error":{"code":-32000,"message":"Server not initialized"}}`, true},
+		"200 -32000":                 {200, `{"jsonrpc":"2.0","id":%id,"error":{"code":-32000,"message":"no"}}`, false},
+		"200 with another text":      {200, `{"jsonrpc":"2.0","id":%id,"error":{"code":-32000,"message":"%method: the session of the browser is lost"}}`, false},
+		"200 after progress": {200, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":1}}` +
+			"\n" + `{"jsonrpc":"2.0","id":%id,"error":{"code":-32001,"message":"Session not found"}}`, false},
 	} {
 		for _, standing := range []string{`{}`, listChangedCapability} {
 			t.Run(name+standing, func(t *testing.T) {
@@ -40,13 +45,14 @@ func TestLegacyHTTPNoticesALostSession(t *testing.T) {
 				c, _ := mustDial(t, dialOptions{url: serve(t, rawLegacy(standing, func(w http.ResponseWriter, r rawRequest) {
 					switch {
 					case lost.Load():
-						w.Header().Set("Content-Type", "application/json")
-						w.WriteHeader(tt.status)
-						if tt.status == 200 {
-							fmt.Fprintf(w, tt.body, r.ID)
+						body := strings.NewReplacer("%id", string(r.ID), "%method", r.Method).Replace(tt.body)
+						if strings.Contains(body, "\n") {
+							rawEvents(w, "data: "+strings.ReplaceAll(body, "\n", "\n\ndata: ")+"\n\n")
 							return
 						}
-						fmt.Fprint(w, tt.body)
+						w.Header().Set("Content-Type", "application/json")
+						w.WriteHeader(tt.status)
+						fmt.Fprint(w, body)
 					case r.HTTP.Method == http.MethodGet:
 						rawEvents(w, ":\n\n")
 						<-r.HTTP.Context().Done()
@@ -58,7 +64,7 @@ func TestLegacyHTTPNoticesALostSession(t *testing.T) {
 					t.Fatal(err)
 				}
 				lost.Store(true)
-				_, err := c.Call(t.Context(), toolCall(protocol.Legacy, "x", `{}`, 0))
+				_, err := c.Call(t.Context(), toolCall(protocol.Legacy, "x", `{}`, 7))
 				if !errors.As(err, new(*SessionError)) || errors.As(err, new(*UnsentError)) != tt.again {
 					t.Errorf("err = %v", err)
 				}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"sync/atomic"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/watch"
@@ -17,6 +18,7 @@ type pending struct {
 	ctx     context.Context
 	request *Request
 	signal  chan struct{} // one slot: a message or the result waits
+	begun   atomic.Bool   // a message of the call arrived, so it runs
 
 	mu     sync.Mutex
 	notes  backlog
@@ -34,6 +36,7 @@ func newPending(ctx context.Context, id int64, r *Request) *pending {
 
 // add keeps a notification for [pending.take]. It returns false if the call has its answer already.
 func (p *pending) add(m Message) (added bool) {
+	p.begun.Store(true)
 	if p.request.Receive == nil {
 		return true
 	}

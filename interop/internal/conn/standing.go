@@ -34,7 +34,12 @@ func (c *streamable) events(id json.RawMessage, p *pending) *eventStream {
 			}
 			return nil
 		},
-		onRequest: func(env *wire.Envelope) { c.s.handleRequest(env, of) },
+		onRequest: func(env *wire.Envelope) {
+			if p != nil {
+				p.begun.Store(true)
+			}
+			c.s.handleRequest(env, of)
+		},
 	}
 }
 
@@ -104,7 +109,7 @@ func (c *streamable) keepStanding(ctx context.Context, onAnswer func()) {
 			}
 		case !isTemporary(err):
 			if opened { // the stream existed, so the answer concerns the session
-				_ = c.endIfLost(ctx, err)
+				_ = c.endIfLost(ctx, err, nil)
 			}
 			if s.lastID == "" {
 				c.s.log.Debug("no standing stream", "err", err)

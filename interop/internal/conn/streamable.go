@@ -77,7 +77,7 @@ func (c *streamable) send(ctx context.Context, e wire.Envelope, p *pending) erro
 	if err == nil && !c.worked.Load() {
 		c.worked.Store(true)
 	}
-	return c.endIfLost(ctx, err)
+	return c.endIfLost(ctx, err, p)
 }
 
 // exchange posts a request and receives its answer, in the goroutine of the call.
