@@ -59,7 +59,7 @@ var roomBudget = map[string]int{
 	"internal":  14730,
 	"interop":   12890,
 	"ledger":    4820,
-	"mcpconfig": 10760,
+	"mcpconfig": 10805,
 	"oauth":     4370,
 	"operation": 2520,
 	"policy":    3780,
