@@ -37,8 +37,8 @@
 // if Options.Trust is set, if the path of the file is named too, or if a person approved them ([Approve], [Revoke],
 // [Approvals]).
 //
-// A server of another file is held as well if it takes something from the project by a path that the user did not write
-// out. docs/approval.md lists these servers, and what an approval covers. The project is Options.Dir and the directories
+// A server of another file is held as well if it takes something from the project by a path that is not written out.
+// docs/approval.md lists these servers, and what an approval covers. The project is Options.Dir and the directories
 // around it, up to the root of the outermost repository. Before approval, nothing of a row runs and nothing is sent. Of
 // the files that it names, only files of the project are read ([Row.Files]).
 //
