@@ -47,7 +47,7 @@ var largePackages = []string{
 // roomBudget limits the lines of each room outside tests. A room is a directory of the root with all below it, except
 // internal/testkit. If a room shrinks, its budget shrinks too. A budget grows only for a reason that the commit gives.
 var roomBudget = map[string]int{
-	"agent":     3800,
+	"agent":     3890,
 	"approval":  1200,
 	"audit":     1910,
 	"cluster":   1880,
@@ -59,7 +59,7 @@ var roomBudget = map[string]int{
 	"internal":  14730,
 	"interop":   12929,
 	"ledger":    4820,
-	"mcpconfig": 10760,
+	"mcpconfig": 10805,
 	"oauth":     4370,
 	"operation": 2520,
 	"policy":    3780,

@@ -31,7 +31,7 @@ func (t *turn) requestReply(ctx context.Context) (Reply, error) {
 	}
 	r := recovery{turn: t}
 	for failures := 0; ; {
-		reply, err := t.generate(ctx, tools, r.suspects)
+		reply, err := t.generate(ctx, tools, r.omission)
 		if err == nil {
 			return reply, r.keep(ctx)
 		}
@@ -59,9 +59,9 @@ func (t *turn) requestReply(ctx context.Context) (Reply, error) {
 	}
 }
 
-// generate sends one request, without some calls and their results. If it is cancelled, the text received so far is
+// generate sends one request, without some parts of the conversation. If it is cancelled, the text received so far is
 // kept.
-func (t *turn) generate(ctx context.Context, tools []toolbox.Descriptor, without []string) (Reply, error) {
+func (t *turn) generate(ctx context.Context, tools []toolbox.Descriptor, without omission) (Reply, error) {
 	partial := &draft{turn: t}
 	messages := append(t.conversation.without(without).view(), t.request...)
 	request := Request{System: t.System, Messages: messages, Tools: tools}

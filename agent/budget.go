@@ -30,8 +30,8 @@ func (c *conversation) estimate(system string, tools []toolbox.Descriptor) int {
 			sum += (len(d.Name) + len(d.Description) + len(d.Parameters)) / text.BytesPerToken
 		}
 	}
-	for _, m := range c.messages[c.countedMessages:] {
-		for _, p := range c.partsForModel(m) {
+	for i, m := range c.messages[c.countedMessages:] {
+		for _, p := range c.partsForModel(c.countedMessages+i, m) {
 			sum += tokensOf(p)
 		}
 	}
@@ -53,14 +53,15 @@ func tokensOf(p Part) int {
 	return messageTokens + n/text.BytesPerToken + images*imageTokens
 }
 
-// partsForModel returns the parts of a message as models receive them. A note replaces a removed result, and a refused
+// partsForModel returns the parts of message i as models receive them. A note replaces a removed result, and a refused
 // call with its result. If all calls of a message are refused, the provider's own parts of it are left out too.
-func (c *conversation) partsForModel(m Message) (parts []Part) {
+func (c *conversation) partsForModel(i int, m Message) (parts []Part) {
 	calls := m.Calls()
 	kept := slices.DeleteFunc(slices.Clone(calls), func(call Call) bool { return c.refused[call.ID] })
 	for _, p := range m.Parts {
 		switch {
-		case p.Call != nil && c.refused[p.Call.ID], p.Native != nil && len(kept) == 0 && len(calls) > 0:
+		case p.Call != nil && c.refused[p.Call.ID],
+			p.Native != nil && (i < c.nativeRefused || len(kept) == 0 && len(calls) > 0):
 			continue
 		case p.Result != nil && c.refused[p.Result.ID]:
 			p = Part{Text: refusalNote(*p.Result)}

@@ -12,7 +12,8 @@ import (
 const (
 	interruptedText = "Interrupted: it is unknown whether this call ran, or how far. It was not repeated. " +
 		"Check the current state before you call it again."
-	cutOffText = "[Your message above was cut off: the turn was cancelled before you had finished it.]"
+	beginningText = "[The beginning of this conversation is missing.]"
+	cutOffText    = "[Your message above was cut off: the turn was cancelled before you had finished it.]"
 )
 
 // conversation is the state that results from a list of entries. Messages of the user and the model alternate. Each
@@ -20,11 +21,13 @@ const (
 // the same conversation. Messages that it returns never change.
 type conversation struct {
 	messages        []Message
-	open            []Call          // calls of the model's last message that have no result yet
-	results         map[string]bool // by the id of a call: whether its result was removed
-	refused         map[string]bool // ids of calls that are left out with their results: a provider refused them
-	usage           Usage           // of all messages
-	tokens          int             // the provider's count for messages[:counted]
+	open            []Call            // calls of the model's last message that have no result yet
+	recorded        map[string]string // by the id of a call of that message: its id in the entry
+	results         map[string]bool   // by the id of a call: whether its result was removed
+	refused         map[string]bool   // ids of calls that are left out with their results: a provider refused them
+	nativeRefused   int               // the provider's own parts of messages[:nativeRefused] are left out
+	usage           Usage             // of all messages
+	tokens          int               // the provider's count for messages[:counted]
 	countedMessages int
 }
 
@@ -41,14 +44,12 @@ func (c *conversation) add(e Entry) {
 		c.usage.Add(*e.Usage)
 	}
 	c.drop(e.Dropped)
-	for _, id := range e.Refused {
-		c.refused[id] = true
-	}
+	c.refuse(omission{e.Refused, e.NativeRefused})
 	if e.Message == nil {
 		return
 	}
 	if e.Compacted {
-		c.messages, c.open, c.tokens, c.countedMessages = nil, nil, 0, 0
+		c.messages, c.open, c.tokens, c.countedMessages, c.nativeRefused = nil, nil, 0, 0, 0
 	}
 	if e.Message.Role == Assistant {
 		c.addReply(*e.Message)
@@ -67,9 +68,18 @@ func (c *conversation) add(e Entry) {
 	}
 }
 
-// addReply adds a message of the model.
-func (c *conversation) addReply(m Message) {
+// addReply adds a message of the model. The recorded message may be of a session that did not prepare it.
+func (c *conversation) addReply(recorded Message) {
 	c.interrupt()
+	m := c.prepareReply(recorded)
+	m.Partial = recorded.Partial
+	if len(m.Parts) == 0 {
+		return
+	}
+	c.recorded = map[string]string{}
+	for i, call := range recorded.Calls() {
+		c.recorded[m.Calls()[i].ID] = call.ID
+	}
 	if c.last().Role == Assistant {
 		c.appendParts(Assistant, m.Parts...)
 	} else {
@@ -83,10 +93,11 @@ func (c *conversation) addReply(m Message) {
 
 // addResult adds the result of an open call, and ignores other results. Results are in the order of their calls.
 func (c *conversation) addResult(r Result) {
-	at := slices.IndexFunc(c.open, func(call Call) bool { return call.ID == r.ID })
+	at := slices.IndexFunc(c.open, func(call Call) bool { return call.ID == r.ID || c.recorded[call.ID] == r.ID })
 	if at < 0 {
 		return
 	}
+	r.ID = c.open[at].ID
 	c.open = slices.Delete(slices.Clone(c.open), at, at+1)
 	c.appendParts(User, Part{Result: &r})
 	message := &c.messages[len(c.messages)-1]
@@ -157,10 +168,13 @@ func (c *conversation) uniqueID(id string, taken map[string]bool) string {
 func (c *conversation) view() (messages []Message) {
 	for i, m := range c.messages {
 		var parts []Part
+		if len(messages) == 0 && m.Role == Assistant { // providers require a message of the user first
+			messages = append(messages, Message{Role: User, Parts: []Part{{Text: beginningText}}})
+		}
 		if i > 0 && c.messages[i-1].Partial {
 			parts = append(parts, Part{Text: cutOffText})
 		}
-		parts = append(parts, c.partsForModel(m)...)
+		parts = append(parts, c.partsForModel(i, m)...)
 		last := len(messages) - 1
 		switch {
 		case len(parts) == 0:

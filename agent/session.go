@@ -83,6 +83,9 @@ type Entry struct {
 	// Refused are the ids of calls that are left out of requests from now on, with their results, because a provider
 	// refused a request with them.
 	Refused []string `json:"refused,omitempty"`
+	// NativeRefused means that the provider's own parts of all earlier messages are left out of requests from now on,
+	// because a provider refused a request with them.
+	NativeRefused bool `json:"nativeRefused,omitempty"`
 	// Compacted means that Message replaces all earlier messages.
 	Compacted bool `json:"compacted,omitempty"`
 }

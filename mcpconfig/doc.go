@@ -37,10 +37,10 @@
 // if Options.Trust is set, if the path of the file is named too, or if a person approved them ([Approve], [Revoke],
 // [Approvals]).
 //
-// A server of another file is held as well if it takes something from the project. docs/approval.md lists these
-// servers, and what an approval covers. The project is Options.Dir and the directories around it, up to the root of the
-// outermost repository. Before approval, nothing of a row runs and nothing is sent. Of the files that it names, only
-// files of the project are read ([Row.Files]).
+// A server of another file is held as well if it takes something from the project by a path that is not written out.
+// docs/approval.md lists these servers, and what an approval covers. The project is Options.Dir and the directories
+// around it, up to the root of the outermost repository. Before approval, nothing of a row runs and nothing is sent. Of
+// the files that it names, only files of the project are read ([Row.Files]).
 //
 // An approval is for one id in one file, at any path from which links lead to the file. For a row that does not belong
 // to the project, it is also for one directory ([Row.Project]). It does not cover times, the profile and comments. If

@@ -26,7 +26,6 @@ func (r *reading) envFile(s config.Stdio) []config.Pair {
 	written, _ := r.literal("envFile", v)
 	path := r.expand(written, v.StartOffset, "envFile")
 	pending := r.pending[path]
-	path = r.tilde(path)
 	skip := func(reason, hint string) []config.Pair {
 		r.skip(v.StartOffset, "envFile "+tree.Quote(written)+": "+reason, hint)
 		return nil
@@ -37,8 +36,8 @@ func (r *reading) envFile(s config.Stdio) []config.Pair {
 	case pending:
 		return skip("the name of the file cannot have ${file:…} or ${cmd:…}", "")
 	}
-	path = r.absolute(path)
-	want := fetch{kind: "env", target: path, root: r.rootOf(path)}
+	path = r.fullPath(path)
+	want := fetch{kind: "env", target: path, root: r.projectOf(path)}
 	r.fetches = append(r.fetches, want)
 	r.coverFile(want)
 	if r.fetched == nil {

@@ -28,6 +28,7 @@ type expansion struct {
 	fetches []fetch  // the fetches that the text needs
 	inPath  bool     // whether the path of a ${file:…} is being read
 	missing []string // variables without a value and without a default
+	derived bool     // whether a value is from the working directory, the environment, a file or a command
 	nul     bool     // whether a NUL is in the text or a value
 	reason  string   // why the text is wrong; "" if it is not
 	hint    string
@@ -115,6 +116,7 @@ func (x *expansion) expandNamed(kind, s string, lookup bool, depth int) string {
 			value, ok = x.variable(name)
 			x.report(value)
 		}
+		x.derived = x.derived || value != "" && name != "pathSeparator" && value != x.place.Home
 	}
 	if hasFallback {
 		if other := x.replace(fallback, lookup && value == "", depth+1); value == "" {
@@ -132,9 +134,11 @@ func (x *expansion) expandFile(path, written string, lookup bool, depth int) str
 		x.fail(`"${file:…}" stands in another`, "")
 		return ""
 	}
-	x.inPath = true
+	before := x.derived
+	x.inPath, x.derived = true, false
 	path = x.replace(path, lookup, depth+1)
-	x.inPath = false
+	derived := x.derived || !filepath.IsAbs(x.tilde(path))
+	x.inPath, x.derived = false, before || x.derived
 	switch {
 	case x.reason != "" || len(x.missing) > 0:
 		return ""
@@ -143,7 +147,11 @@ func (x *expansion) expandFile(path, written string, lookup bool, depth int) str
 		return ""
 	}
 	path = x.absolute(x.tilde(path))
-	return x.expandFetch(fetch{kind: "file", target: path, root: x.rootOf(path)}, written, lookup)
+	root := ""
+	if derived || x.inProject() {
+		root = x.rootOf(path)
+	}
+	return x.expandFetch(fetch{kind: "file", target: path, root: root}, written, lookup)
 }
 
 // expandFetch returns the fetched value. If nothing was fetched, it returns the text of the file.
@@ -157,6 +165,7 @@ func (x *expansion) expandFetch(f fetch, written string, lookup bool) string {
 	}
 	switch got := x.fetched(f); {
 	case got.reason == "":
+		x.derived = true
 		x.report(got.value)
 		return x.charge(got.value)
 	case f.kind == "cmd":

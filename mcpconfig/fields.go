@@ -280,6 +280,9 @@ func (r *reading) expand(s string, offset int, field string) string {
 	if len(x.fetches) > 0 && r.fetched == nil {
 		r.pending[out] = true
 	}
+	if x.derived {
+		r.derived[out], r.derived[r.tilde(out)] = true, true
+	}
 	if strings.Contains(s, "workspaceFolder") {
 		r.workspaceTexts[out] = s
 		if dir := atomicfile.Real(r.workspace()); !r.inProject() && !r.place.isProject(dir) {

@@ -82,6 +82,14 @@ func executedWord(words []string, isInProject func(string) bool) (word string, f
 	return "", false
 }
 
+// launches reports whether a command line starts a launcher, which may find code in its working directory.
+func launches(words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool {
+		first, _, _ := strings.Cut(w, " ")
+		return kindOf(w) != noLauncher || kindOf(first) != noLauncher || isComposer(w)
+	})
+}
+
 // isComposer reports whether an argument builds a container from files, or reads its variables from a file.
 func isComposer(word string) bool {
 	return word == "compose" || word == "build" || word == "buildx" || strings.HasPrefix(word, "--env-file")

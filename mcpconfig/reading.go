@@ -28,6 +28,7 @@ type reading struct {
 	fetched        func(fetch) fetchResult // nil: variables of this kind stay as they are
 	pending        map[string]bool         // texts in which a variable stays as it is
 	workspaceTexts map[string]string       // texts that name the workspace, mapped to their form in the file
+	derived        map[string]bool         // texts of which a part is not written in the row: see isWrittenOut
 	usedNames      []string                // names of the variables and headers that are used
 }
 
@@ -36,6 +37,7 @@ func (f *configFile) newReading(context string, offset int) *reading {
 	return &reading{
 		configFile: f, context: context, offset: offset,
 		fields: map[string]*hujson.Value{}, pending: map[string]bool{}, workspaceTexts: map[string]string{},
+		derived: map[string]bool{},
 	}
 }
 

@@ -160,8 +160,8 @@ func (r *reading) pem(field string, v *hujson.Value) string {
 		}
 		return path
 	}
-	path = r.absolute(r.tilde(path))
-	root := r.rootOf(path)
+	path = r.fullPath(path)
+	root := r.projectOf(path)
 	if root == "" && (field != "tls.ca" || r.scope != Project) {
 		return path
 	}

@@ -1,7 +1,6 @@
 package mcpconfig
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +15,8 @@ import (
 
 // A row starts at once if its start takes nothing from a project: no text of the row, no directory to start in, no
 // program and no file. Everything else is first shown to a person. The approval covers the shown content: see
-// describeProjectUse, resolve and fingerprint.
+// describeProjectUse, resolve and fingerprint. The exception is a path that the user wrote out: it means the same
+// wherever indus runs, so no clone can choose it.
 
 // RowFile is a file or a value that an approval covers by its content. It is a file of the project that a row names, or
 // the file of authorities of a project's row. After [Config.Resolve] it can also be a fetched value.
@@ -71,6 +71,30 @@ func (f *configFile) rootOf(path string) string {
 	return root
 }
 
+// projectOf returns the project from which a path takes a file. It is "" if the user wrote the path out.
+func (r *reading) projectOf(path string) string {
+	if r.isWrittenOut(path) {
+		return ""
+	}
+	return r.rootOf(path)
+}
+
+// isWrittenOut reports whether the user wrote a path out: it is absolute, and no part of it depends on the working
+// directory, the environment or another file.
+func (r *reading) isWrittenOut(path string) bool {
+	return !r.inProject() && filepath.IsAbs(path) && !r.derived[path]
+}
+
+// fullPath returns the absolute path for a text of the row.
+func (r *reading) fullPath(text string) string {
+	written := r.tilde(text)
+	path := r.absolute(written)
+	if written != path || r.derived[written] {
+		r.derived[path] = true
+	}
+	return path
+}
+
 // namesProject reports whether a text contains a path in the project.
 func (r *reading) namesProject(text string) bool {
 	root := r.rowTerritory()
@@ -98,26 +122,29 @@ func (r *reading) describeProjectUse() string {
 	if r.inProject() || r.State != Active || r.rowTerritory() == "" {
 		return ""
 	}
-	in := ", the project " + tree.QuoteWord(r.workspace())
+	of := " the project that you are in (" + tree.QuoteWord(r.rowTerritory()) + "), which another person may have written"
 	if t, ok := r.Server.Transport.(config.Stdio); ok {
+		words := append([]string{t.Command}, t.Args...)
 		_, placed := r.workspaceTexts[t.Dir]
-		if !t.Fresh && (placed || r.rootOf(t.Dir) != "") {
-			return "starts in " + tree.QuoteWord(t.Dir) + in
+		own := r.isWrittenOut(t.Dir) && r.isWrittenOut(t.Command) && !launches(words)
+		if !t.Fresh && !own && (placed || r.rootOf(t.Dir) != "") {
+			return "starts in " + tree.QuoteWord(t.Dir) + ", and so may run code of" + of
 		}
-		if word, runs := executedWord(append([]string{t.Command}, t.Args...), r.namesProject); runs {
-			return "runs what it finds by " + tree.QuoteWord(word) + in
+		isFound := func(word string) bool { return r.derived[word] && r.namesProject(word) }
+		if word, runs := executedWord(words, isFound); runs {
+			return "runs what it finds by " + tree.QuoteWord(word) + ", which is code of" + of
 		}
 		for _, variable := range t.Environ() {
 			name, value, _ := strings.Cut(variable, "=")
 			own := slices.ContainsFunc(t.Env, func(p config.Pair) bool { return p.Name == name })
 			inherited := t.InheritEnv && name != "PATH" // PATH is cut: see cutPath
 			if (own || inherited) && loaders().MatchString(name) && r.namesProject(value) {
-				return fmt.Sprintf("finds code by %s%s", tree.Quote(name), in)
+				return "finds code by the variable " + tree.QuoteWord(name) + " in" + of
 			}
 		}
 	}
 	if len(r.Files) > 0 {
-		return "reads " + tree.QuoteWord(r.Files[0].Path) + in
+		return "reads " + tree.QuoteWord(r.Files[0].Path) + ", a file of" + of
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package mcpconfig_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -60,9 +61,9 @@ func TestAUsersRowThatTakesSomethingOfAProjectWaits(t *testing.T) {
 		{`{"command": "server", "cwd": "$LINK/sub"}`, waits},
 		{`{"command": "server", "cwd": "${PWD}"}`, waits},
 		{`{"command": "${workspaceFolder}/server"}`, waits},
-		{`{"command": "$LINK/run.sh"}`, waits},
+		{`{"command": "$LINK/run.sh"}`, free},
 		{`{"command": "node", "args": ["${workspaceFolder}/server.js"]}`, waits},
-		{`{"command": "node", "args": ["$LINK/server.js"]}`, waits},
+		{`{"command": "node", "args": ["$LINK/server.js"]}`, free},
 		{`{"command": "node", "args": ["--require", "${workspaceFolder}/x.js", "server.js"]}`, waits},
 		{`{"command": "node", "args": ["--import=${workspaceFolder}/x.js", "server.js"]}`, waits},
 		{`{"command": "/usr/local/bin/node.exe", "args": ["${workspaceFolder}/server.js"]}`, waits},
@@ -89,7 +90,7 @@ func TestAUsersRowThatTakesSomethingOfAProjectWaits(t *testing.T) {
 		{`{"command": "server", "env": {"NODE_OPTIONS": "--require ${workspaceFolder}/x.js"}}`, waits},
 		{`{"command": "server", "env": {"PATH": "${workspaceFolder}/bin:/usr/bin"}}`, waits},
 		{`{"command": "server", "envFile": "${workspaceFolder}/.env"}`, waits},
-		{`{"command": "server", "envFile": "$LINK/.env"}`, waits},
+		{`{"command": "server", "envFile": "$LINK/.env"}`, free},
 		{`{"command": "server", "env": {"T": "${file:${workspaceFolder}/.env}"}}`, waits},
 		{`{"url": "https://h/${workspaceFolderBasename}"}`, free},
 		{`{"url": "${file:${workspaceFolder}/.env}"}`, waits},
@@ -135,6 +136,124 @@ func TestAUsersRowThatTakesSomethingOfAProjectWaits(t *testing.T) {
 		if got := states(other.read()); strings.Contains(tt.row, "orkspaceFolder") && got != "a held" {
 			t.Errorf("%s in another project: %s", tt.row, got)
 		}
+	}
+}
+
+// A path that the user wrote out means the same wherever indus runs, so its row starts everywhere. A path that depends on
+// the working directory waits in the project to which it leads, and so does a launcher that starts in a project. A row of
+// the project's own file waits in any case.
+func TestARowStartsByWhoWroteItAndHowItsPathIsWritten(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	link, elsewhere := p.dir+"-link", p.dir+"-other"
+	mkdir(t, filepath.Join(p.dir, ".git"))
+	for _, dir := range []string{p.dir, elsewhere} {
+		mkdir(t, filepath.Join(dir, "sub", "deep"))
+		write(t, filepath.Join(dir, "sub", "f"), "A=b\n")
+	}
+	if err := os.Symlink(p.dir, link); err != nil {
+		t.Skip(err)
+	}
+	mkdir(t, filepath.Join(p.home, "place"))
+	// written is how the row names PROJECT/sub. wherever: it does so independently of where indus runs.
+	written := map[string]struct {
+		path     string
+		wherever bool
+	}{
+		"literal": {p.dir + "/sub", true}, "by a link": {link + "/sub", true}, "with dots": {p.dir + "/sub/../sub", true},
+		"~": {"~/../work/sub", true}, "userHome": {"${userHome}/../work/sub", true}, "HOME": {"${HOME}/../work/sub", true},
+		"a default": {"${UNSET:-" + p.dir + "}/sub", true}, "escaped": {p.dir + "${/}sub", true},
+		"workspaceFolder": {"${workspaceFolder}/sub", false}, "PWD": {"${PWD}/sub", false},
+		"a variable": {"${LEADS}/sub", false}, "a part": {filepath.Dir(p.dir) + "/${NAME}/sub", false},
+		"its name": {filepath.Dir(p.dir) + "/${workspaceFolderBasename}/sub", false},
+	}
+	// uses is what the row does with the path. found: what it runs is found by the directory, however that is written.
+	uses := map[string]struct {
+		row   string
+		found bool
+	}{
+		"command": {`"command": "$P/run"`, false}, "script": {`"command": "python3", "args": ["$P/server.py"]`, false},
+		"directory": {`"command": "uv", "args": ["--directory", "$P", "run", "server.py"]`, false},
+		"shell":     {`"command": "sh", "args": ["-c", "cd '$P' && exec server"]`, false},
+		"option":    {`"command": "node", "args": ["--import=$P/x.js", "/opt/x.js"]`, false},
+		"cwd":       {`"command": "/opt/server", "cwd": "$P"`, false}, "both": {`"command": "$P/run", "cwd": "$P"`, false},
+		"launcher there": {`"command": "npx", "args": ["pkg"], "cwd": "$P"`, true},
+		"whole launcher": {`"command": "/usr/bin/python3", "args": ["-m", "server"], "cwd": "$P"`, true},
+		"compose":        {`"command": "/usr/bin/docker", "args": ["compose", "up"], "cwd": "$P"`, true},
+		"by its name":    {`"command": "server", "cwd": "$P"`, true},
+		"relative":       {`"command": "./run", "cwd": "$P"`, true},
+		"variable":       {`"command": "python3", "args": ["-m", "server"], "env": {"PYTHONPATH": "$P"}`, true},
+		"PATH":           {`"command": "server", "env": {"PATH": "$P:/usr/bin"}`, true},
+		"envFile":        {`"command": "server", "envFile": "$P/f"`, false},
+		"file":           {`"command": "server", "env": {"A": "${file:$P/f}"}`, false},
+		"authorities":    {`"url": "https://h/", "tls": {"ca": "$P/f"}`, false},
+	}
+	authors := map[string]func(text string) []string{
+		"the user": func(text string) []string { p.mine(text); return nil },
+		"a named file": func(text string) []string {
+			path := filepath.Join(p.home, "place", "named.json")
+			write(t, path, text)
+			return []string{path}
+		},
+	}
+	for author, put := range authors {
+		rows := map[string]string{}
+		for how, form := range written {
+			for use, u := range uses {
+				rows[how+"/"+use] = "{" + strings.ReplaceAll(u.row, "$P", form.path) + "}"
+			}
+		}
+		var text []string
+		for id, row := range rows {
+			text = append(text, fmt.Sprintf("%q: %s", id, row))
+		}
+		named := put(`{"servers": {` + strings.Join(text, ",\n") + `}}`)
+		for stand, inside := range map[string]bool{
+			p.dir: true, filepath.Join(p.dir, "sub", "deep"): true, elsewhere: false, p.home: false,
+		} {
+			env := map[string]string{"PWD": stand, "HOME": p.home, "LEADS": p.dir, "NAME": "work"}
+			o := &mcpconfig.Options{Dir: stand, Home: p.home, Env: lookup(env)}
+			c, err := mcpconfig.Read(t.Context(), named, o)
+			if err != nil || len(c.Rows) != len(rows) {
+				t.Fatal(err, len(c.Rows))
+			}
+			for _, r := range c.Rows {
+				how, use, _ := strings.Cut(r.Server.ID, "/")
+				leads := inside
+				switch { // where the path is another one, by where indus runs
+				case how == "workspaceFolder" && stand == p.home:
+					continue // there is no project
+				case how == "its name" && stand != p.dir:
+					continue
+				case how == "workspaceFolder" || how == "PWD":
+					leads = stand != p.home
+				}
+				if (use == "envFile" || use == "file") && how == "PWD" && stand != p.dir {
+					continue // there is no such file
+				}
+				if how == "~" && (use == "variable" || use == "PATH") {
+					continue // these are no paths with a home
+				}
+				want := mcpconfig.Active
+				if leads && (uses[use].found || !written[how].wherever) {
+					want = mcpconfig.Held
+				}
+				if r.State != want {
+					t.Errorf("%s, in %s: %s %s: %s, want %s: %s", author, stand, r.Server.ID, rows[r.Server.ID], r.State, want, r.Reason)
+				}
+				if want == mcpconfig.Held && !strings.Contains(r.Reason, "the project that you are in (") {
+					t.Errorf("%s: %s", r.Server.ID, r.Reason)
+				}
+			}
+		}
+	}
+	p.mine("{}")
+	p.write(`{"servers": {"literal": {"command": "/opt/server"}, "there": {"command": "` + p.dir + `/run"}}}`)
+	if got := states(p.read()); got != "literal held\nthere held" {
+		t.Errorf("of the project's own file: %s", got)
+	}
+	if c, err := mcpconfig.Read(t.Context(), []string{p.file()}, p.options()); err != nil || states(c) != "literal active\nthere active" {
+		t.Errorf("of the project's own file, named: %v %v", c, err)
 	}
 }
 

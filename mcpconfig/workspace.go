@@ -74,7 +74,7 @@ func isWithin(dir, path string) bool {
 // sets the directory for both.
 func (r *reading) dir() (dir string, fresh bool) {
 	if v := r.fields["cwd"]; v != nil {
-		dir = r.tilde(r.text("cwd", v))
+		dir = r.text("cwd", v)
 	}
 	switch {
 	case dir == "" && r.inProject():
@@ -82,7 +82,7 @@ func (r *reading) dir() (dir string, fresh bool) {
 	case dir == "":
 		return r.place.processDir(r.Server.ID), true
 	}
-	return r.absolute(dir), false
+	return r.fullPath(dir), false
 }
 
 // processDir returns the directory that has the directories of a server's processes. It is "" if there is no place for

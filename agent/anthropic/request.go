@@ -96,7 +96,7 @@ func (m *Model) messages(all []agent.Message) []message {
 	messages := []message{}
 	for _, turn := range llm.Turns(all) {
 		var results, images, rest []any // in this order
-		for _, part := range turn.Parts {
+		for _, part := range withPlacedThinking(turn.Parts) {
 			switch b := m.block(part); {
 			case part.Result != nil:
 				results = append(results, b)
@@ -111,6 +111,21 @@ func (m *Model) messages(all []agent.Message) []message {
 		}
 	}
 	return messages
+}
+
+// withPlacedThinking leaves thinking out where the API refuses it: at the end of a message, and behind other blocks if
+// the message does not begin with thinking.
+func withPlacedThinking(parts []agent.Part) []agent.Part {
+	isThinking := func(p agent.Part) bool { return p.Native != nil }
+	end := len(parts)
+	for end > 0 && isThinking(parts[end-1]) {
+		end--
+	}
+	parts = parts[:end]
+	if end > 0 && !isThinking(parts[0]) {
+		return slices.DeleteFunc(slices.Clone(parts), isThinking)
+	}
+	return parts
 }
 
 // block converts a part of a message to the form of the API. It returns nil for a part that is left out.

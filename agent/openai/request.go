@@ -122,7 +122,7 @@ func userMessages(turn agent.Message, withoutImages bool) (messages []message) {
 				images = append(images, content{Type: "text", Text: "An image from " + llm.Word(p.Result.Name) + ":"}, image(i))
 			}
 		}
-		messages = append(messages, message{Role: "tool", CallID: p.Result.ID, Content: output})
+		messages = append(messages, message{Role: "tool", CallID: llm.ShortID(p.Result.ID), Content: output})
 	}
 	if len(images) > 0 {
 		messages = append(messages, message{Role: "user", Content: images})
@@ -150,7 +150,7 @@ func (m *Model) assistant(turn agent.Message) message {
 	}
 	for _, c := range turn.Calls() {
 		f := calledFunction{llm.Word(c.Name), string(llm.Arguments(c))}
-		reply.Calls = append(reply.Calls, toolCall{c.ID, "function", f, extras.Extra[c.ID]})
+		reply.Calls = append(reply.Calls, toolCall{llm.ShortID(c.ID), "function", f, extras.Extra[c.ID]})
 	}
 	if text := turn.Text(); text != "" {
 		reply.Content = text

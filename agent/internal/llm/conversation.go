@@ -118,12 +118,26 @@ func Word(s string) string {
 
 // ID returns the id of a call with characters that all providers accept. Different ids stay different.
 func ID(id string) string {
-	word := Word(id)
-	if word == id {
+	if word := Word(id); word != id {
+		return shortID(word, id)
+	}
+	return ShortID(id)
+}
+
+// maxID is the length of the longest id that OpenAI accepts.
+const maxID = 40
+
+// ShortID returns the id of a call as it is, or an id of maxID bytes for a longer one.
+func ShortID(id string) string {
+	if len(id) <= maxID {
 		return id
 	}
+	return shortID(Word(id), id)
+}
+
+func shortID(word, id string) string {
 	sum := sha256.Sum256([]byte(id))
-	return text.Cut(word, 40) + "_" + hex.EncodeToString(sum[:8])
+	return text.Cut(word, maxID-17) + "_" + hex.EncodeToString(sum[:8])
 }
 
 // Showable reports whether providers accept an image. If not, it returns a text for its place.

@@ -41,6 +41,9 @@ func checkAnthropic(r Request) error {
 			return fmt.Errorf("messages.%d: all messages must have non-empty content except for the optional final assistant "+
 				"message", i)
 		}
+		if err := checkThinking(m); err != nil {
+			return fmt.Errorf("messages.%d%w", i, err)
+		}
 		var calls, results []string
 		unanswered := false
 		for j, one := range m.Content {
@@ -79,6 +82,20 @@ func checkAnthropic(r Request) error {
 	return nil
 }
 
+// checkThinking returns an error if thinking of a message is not before its other blocks, or at its end.
+func checkThinking(m message) error {
+	isThinking := func(b block) bool { return b.Type == "thinking" || b.Type == "redacted_thinking" }
+	first := slices.IndexFunc(m.Content, isThinking)
+	switch {
+	case first > 0:
+		return fmt.Errorf(".content.0: If an assistant message contains any thinking blocks, the first block must be "+
+			"`thinking` or `redacted_thinking`. Found `%s`.", m.Content[0].Type)
+	case first == 0 && isThinking(m.Content[len(m.Content)-1]):
+		return refusal(": The final block in an assistant message cannot be `thinking`.")
+	}
+	return nil
+}
+
 func checkBlock(b block, role string) error {
 	var input map[string]json.RawMessage
 	switch {
@@ -99,7 +116,7 @@ func checkBlock(b block, role string) error {
 		return errors.New("tool_result: text content blocks must contain non-whitespace text")
 	case b.Type == "image" && role != "user":
 		return errors.New("image blocks are only permitted in user messages")
-	case b.Type == "thinking" && b.Signature != signature(b.Thinking):
+	case b.Type == "thinking" && b.Signature != Signature(b.Thinking):
 		return refusal("Invalid `signature` in `thinking` block")
 	case slices.Contains([]string{"tool_use", "thinking", "redacted_thinking"}, b.Type) != (role == "assistant") &&
 		b.Type != "text" && b.Type != "image":
@@ -133,6 +150,10 @@ func checkOpenAI(r Request) error {
 		for _, c := range m.Calls {
 			if c.ID == "" || c.Function.Name == "" || c.Function.Arguments == nil || slices.Contains(open, c.ID) {
 				return refusal(fmt.Sprintf("Missing or repeated parameter: 'messages[%d].tool_calls'", i))
+			}
+			if n := len(c.ID); n > 40 {
+				return refusal(fmt.Sprintf("Invalid 'messages[%d].tool_calls[0].id': string too long. Expected a string with "+
+					"maximum length 40, but got a string with length %d instead.", i, n))
 			}
 			if !regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`).MatchString(c.Function.Name) {
 				return refusal(fmt.Sprintf("Invalid 'messages[%d].tool_calls[0].function.name': string does not match pattern.", i))

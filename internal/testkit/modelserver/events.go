@@ -53,8 +53,8 @@ func model(req Request) string {
 	return body.Model
 }
 
-// signature returns the signature that Anthropic's API sends with reasoning.
-func signature(reasoning string) string {
+// Signature returns the signature that Anthropic's API sends with reasoning.
+func Signature(reasoning string) string {
 	sum := sha256.Sum256([]byte(reasoning))
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
@@ -99,7 +99,7 @@ func anthropicEvents(req Request, t Turn) (events []event) {
 	if t.Reasoning != "" {
 		deltas := deltas("thinking_delta", "thinking", t.Reasoning)
 		block(obj{"type": "thinking", "thinking": "", "signature": ""},
-			append(deltas, obj{"type": "signature_delta", "signature": signature(t.Reasoning)})...)
+			append(deltas, obj{"type": "signature_delta", "signature": Signature(t.Reasoning)})...)
 	}
 	if t.Text != "" {
 		block(obj{"type": "text", "text": ""}, deltas("text_delta", "text", t.Text)...)

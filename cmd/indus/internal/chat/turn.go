@@ -279,6 +279,9 @@ func elapsedText(d time.Duration) string {
 
 // Refusal describes an EventCompact that a refusal of the provider caused.
 func Refusal(e agent.Event) string {
+	if e.Dropped == 0 {
+		return "the provider refused its own reasoning, which the model no longer sees: " + show.Clean(e.Text)
+	}
 	return fmt.Sprintf("the provider refused %s with the result, which the model no longer sees: %s",
 		show.Count(e.Dropped, "call"), show.Clean(e.Text))
 }
