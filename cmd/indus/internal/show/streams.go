@@ -27,6 +27,7 @@ type state struct {
 	Log       logFlag
 	WroteJSON bool  // JSON was written to stdout
 	HelpErr   error // error of printing a help text, which cobra does not return
+	Commands  []string // names of the commands of indus, which messages are not broken within
 }
 
 // New returns the streams of one run.
@@ -36,9 +37,14 @@ func New(in io.Reader, out, err io.Writer) Streams {
 	}
 }
 
-// Reportf writes a message for the person to stderr. Its arguments pass through [Clean].
+// Reportf writes a message for the person to stderr. Its arguments pass through [Clean]. On a terminal it is wrapped.
 func (s Streams) Reportf(format string, args ...any) {
-	fmt.Fprintf(s.Err, "indus: "+format+"\n", cleanArgs(args)...)
+	text := fmt.Sprintf("indus: "+format, cleanArgs(args)...)
+	if file, ok := Terminal(s.Err); ok {
+		width, _ := ScreenSize(file)
+		text = wrapMessage(text, width, s.Commands)
+	}
+	fmt.Fprintln(s.Err, text)
 }
 
 // Lines returns a channel of the lines of stdin, and closes it after the last. A blocked read ends with the process.
