@@ -128,6 +128,7 @@ func NewRoot(s show.Streams, tree Tree) *cobra.Command {
 			group.AddCommand(newHelp(group, below[0].Name()))
 		}
 	}
+	s.Commands = commandNames(root)
 	return root
 }
 

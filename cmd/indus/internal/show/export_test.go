@@ -11,3 +11,6 @@ func FittedTable(rows [][]string, spare []string, room int) string {
 	t.fit(room)
 	return t.String()
 }
+
+// WrapLines returns a text as a terminal of width columns shows it.
+var WrapLines = wrapLines

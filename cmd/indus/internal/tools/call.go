@@ -48,7 +48,8 @@ func newCall(s show.Streams) *cobra.Command {
 
 func (f *callFlags) run(ctx context.Context, args []string, s show.Streams) error {
 	a, err := arguments.Parse(args[1:], f.argsJSON, command.FileReader(ctx, s.In))
-	if err != nil && !strings.Contains(args[0], config.Qualifier) && !strings.Contains(args[1], "=") {
+	isSplit := len(args) > 1 && !strings.Contains(args[0], config.Qualifier) && !strings.Contains(args[1], "=")
+	if err != nil && isSplit {
 		return command.Usagef("%w; a tool has its server in its name: indus mcp call %s", err,
 			show.ShellWord(args[0]+config.Qualifier+args[1]))
 	}

@@ -1,0 +1,87 @@
+package show
+
+import (
+	"io"
+	"slices"
+	"strings"
+)
+
+// fitted returns text as out shows it: if out is a terminal, lines that are too wide are wrapped.
+func (s Streams) fitted(text string, out io.Writer) string {
+	file, ok := Terminal(out)
+	if !ok {
+		return text
+	}
+	width, _ := ScreenSize(file)
+	return wrapLines(text, width, s.Commands)
+}
+
+// wrapLines wraps lines that are wider than the terminal. Others, and lines of JSON, stay as they are. No URL, path or
+// command (indus and the name of one of commands) is broken, because a person copies it. A quoted text is broken only if
+// it needs more than a line. If two blanks separate columns, the last column goes on below itself, unless it begins too
+// far to the right.
+func wrapLines(text string, width int, commands []string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if Columns(line) > width && !strings.HasPrefix(strings.TrimLeft(line, " "), `"`) &&
+			!strings.ContainsAny(line[:min(len(line), indentOf(line)+1)], "{}[]") {
+			lines[i] = wrapLine(line, width, commands)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func wrapLine(line string, width int, commands []string) string {
+	in := indentOf(line)
+	at := in
+	if in < 4 { // a title, whose text is indented further
+		at = in + 2
+	}
+	if cell := strings.LastIndex(line, "  ") + 2; Columns(line[:cell]) > at && Columns(line[:cell]) <= width/2 {
+		at = Columns(line[:cell])
+	}
+	words := strings.Split(line[in:], " ") // two blanks have an empty word between them
+	wrapped, used, isFirst := line[:in], in, true
+	for len(words) > 0 {
+		n := unitWords(words, width-at, commands)
+		unit := strings.Join(words[:n], " ")
+		words = words[n:]
+		switch {
+		case isFirst:
+			isFirst = false
+		case used+1+Columns(unit) > width:
+			wrapped, used = strings.TrimRight(wrapped, " ")+"\n"+strings.Repeat(" ", at), at
+			if unit == "" {
+				continue
+			}
+		default:
+			unit = " " + unit
+		}
+		wrapped, used = wrapped+unit, used+Columns(unit)
+	}
+	return wrapped
+}
+
+// unitWords returns the number of the first words that stay on one line of at most most columns.
+func unitWords(words []string, most int, commands []string) int {
+	if words[0] == "indus:" && len(words) > 1 { // a first line never has this alone
+		return 1 + unitWords(words[1:], most, commands)
+	}
+	ends := func(word string) bool { return word == "" || strings.ContainsAny(word[len(word)-1:], "`,;:)?\"") }
+	if first := strings.TrimLeft(words[0], "(\"`"); first == "indus" && len(words) > 1 &&
+		slices.Contains(commands, strings.TrimRight(words[1], "`,;:)?\"")) {
+		for n, isOpen := 2, false; n <= len(words); n++ {
+			isOpen = isOpen != (strings.Count(words[n-1], "'")%2 == 1) // a quoted argument
+			if !isOpen && ends(words[n-1]) {
+				return n
+			}
+		}
+		return len(words)
+	}
+	if opens := func(word string) bool { return strings.Count(word, `"`)%2 == 1 }; opens(words[0]) {
+		if n := slices.IndexFunc(words[1:], opens) + 2; n > 1 && Columns(strings.Join(words[:n], " ")) <= most {
+			return n
+		}
+	}
+	return 1
+}
