@@ -1,6 +1,7 @@
 package page
 
 import (
+	"net/url"
 	"strings"
 	"time"
 
@@ -12,15 +13,12 @@ import (
 )
 
 func approvalsPage(v *visit, d *approvalsData) Node {
-	waiting := Node(emptyList("No call waits for approval."))
-	if len(d.Waiting) > 0 {
-		waiting = Map(d.Waiting, func(row approvalRow) Node { return waitingCard(v, &row) })
-	}
 	return Group{
 		P(ID("approvals-count"), Role("status"), liveOn("approvals"), Text(counted(d.Total, "No call waits for approval.",
 			"call waits for approval.", "calls wait for approval."))),
-		Div(ID("approvals-waiting"), liveOn("approvals"), H2(Text("Waiting")), waiting, pageLinks(v, d.pagination)),
-		Div(ID("approvals-past"), liveOn("approvals"), H2(Text("Past")), pastTable(d)),
+		Div(ID("approvals-waiting"), liveOn("approvals"),
+			Map(d.Waiting, func(row approvalRow) Node { return waitingCard(v, &row) }), pageLinks(v, d.pagination)),
+		Div(ID("approvals-past"), liveOn("approvals"), H2(Text("Past")), pastTable(v, d)),
 		hintLine(Text("Also: "), Code(Text("indus approvals")), Text(", and "), Code(Text("indus approvals watch")),
 			Text(" on a terminal.")),
 	}
@@ -29,7 +27,7 @@ func approvalsPage(v *visit, d *approvalsData) Node {
 // waitingCard is a call that waits: the request, the arguments, the decision and then the facts.
 func waitingCard(v *visit, row *approvalRow) Node {
 	title := "approval-" + row.ID
-	return Article(Class("card"), Aria("labelledby", title),
+	return Article(Class("card urgent"), Aria("labelledby", title),
 		callHead(&row.Item, H3(ID(title), callTitle(&row.Item))),
 		If(row.Claim != "", P(Class("soft"), Text("Its server claims that "+row.Claim+"."))),
 		Iff(row.Change != nil, func() Node {
@@ -45,6 +43,7 @@ func waitingCard(v *visit, row *approvalRow) Node {
 		If(row.Refusal != "", P(Class("warn"), Text("You cannot allow it: "+show.Escaped(row.Refusal)+"."))),
 		approvalFacts(&row.Item),
 		argumentsJSON(&row.Item),
+		approvalLinks(v, &row.Item),
 	)
 }
 
@@ -60,7 +59,7 @@ func callHead(i *approval.Item, title Node) Node {
 		who += " with " + show.Escaped(i.Client)
 	}
 	return Div(Class("head"), title,
-		P(Class("left"), Span(Class("soft"), Text("waits for another ")), countdown(i)),
+		P(countdown(i), Span(Class("soft"), Text(" left"))),
 		P(Class("soft"), Text("for "+who+", "), Span(Class("mono"), Text(i.ID))))
 }
 
@@ -144,11 +143,11 @@ func decisionForms(v *visit, row *approvalRow) Node {
 		return nil
 	}
 	title, reason, form := "approval-"+row.ID, "reason-"+row.ID, []string{"id", row.ID}
-	return Div(Class("actions"),
+	return Div(Class("actions decision"),
 		If(row.MayAllow, actionForm(v, "allow", form,
 			Button(Class("main"), ID("allow-"+row.ID), Aria("describedby", title), Text("Allow once")))),
 		If(row.MayDeny, actionForm(v, "deny", form, Div(Class("together"),
-			Label(For(reason), Text("Reason, which the caller gets")),
+			Label(For(reason), Text("Reason for the caller")),
 			Input(ID(reason), Name("reason"), MaxLength("500"), AutoComplete("off")),
 			Button(Class("danger"), ID("deny-"+row.ID), Aria("describedby", title), Text("Deny"))))),
 	)
@@ -164,14 +163,20 @@ func approvalFacts(i *approval.Item) Node {
 		fact("Arguments", describe.ArgumentsSize(i))))
 }
 
-func pastTable(d *approvalsData) Node {
+// approvalLinks leads to the requests of an approval: those of the last hours in Calls, and all of them in the audit.
+func approvalLinks(v *visit, i *approval.Item) Node {
+	return P(Class("actions"), A(hrefTo("/calls?q="+url.QueryEscape(i.ID)), Text("Calls")),
+		If(v.site.AuditPath != "", A(hrefTo("/audit?approval="+url.QueryEscape(i.ID)), Text("Audit records"))))
+}
+
+func pastTable(v *visit, d *approvalsData) Node {
 	rows := tableRows(d.Past, func(row *approvalRow) []Node {
 		return []Node{
 			Text(row.ID),
 			Group{Text(string(row.State)), If(row.State == approval.Allowed, Group{Text(" until "), clock(row.Expires)})},
 			Group{
 				Text(callOf(&row.Item)),
-				changedBefore(&row.Item), approvalFacts(&row.Item), argumentsJSON(&row.Item),
+				changedBefore(&row.Item), approvalFacts(&row.Item), argumentsJSON(&row.Item), approvalLinks(v, &row.Item),
 			},
 			Text(show.Escaped(describe.Caller(row.Principal))),
 			Iff(!row.Decided.IsZero(), func() Node { return Text(show.Escaped(row.Verdict())) }),

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"strconv"
@@ -13,16 +14,16 @@ import (
 )
 
 func auditPage(v *visit, d *auditData) Node {
-	also := hintLine(Text("Also: "), Code(Text("indus audit")), Text(" and "), Code(Text("indus audit verify")), Text("."))
+	also := hintLine(Text("Also: "), Code(Text("indus audit")), Text(" and "), Code(Text("indus audit verify")))
 	switch {
 	case !d.Recorded:
-		return Group{also, P(Text("Requests are not recorded: write "), Code(Text(`"audit": "audit.jsonl"`)),
-			Text(" into the configuration."))}
+		return P(Text("Requests are not recorded: write "), Code(Text(`"audit": "audit.jsonl"`)),
+			Text(" into the configuration."))
 	case d.Verification != nil:
-		return Group{also, verificationCard(d.Verification), P(A(hrefTo("/audit"), Text("Back to the records")))}
+		return Group{verificationCard(d.Verification), P(A(hrefTo("/audit"), Text("Back to the records"))), also}
 	}
 	return Group{
-		also, auditSearch(&d.form),
+		auditSearch(&d.form),
 		Div(ID("audit-records"), liveIf(d.live, "audit"), recordTable(v, d),
 			If(d.Stopped, P(Class("warn"), Role("status"),
 				Text("The search has ended before all records were read. It can go on where it stopped."))),
@@ -30,6 +31,7 @@ func auditPage(v *visit, d *auditData) Node {
 			If(d.Damaged > 0, P(Class("bad"), Text(show.Count(d.Damaged, "line")+" cannot be read."))),
 		),
 		Form(Method("post"), actionTo("/audit/verify"), Button(Text("Check that no record was altered"))),
+		also,
 	}
 }
 
@@ -50,20 +52,23 @@ func verificationCard(d *describe.Verification) Node {
 }
 
 func auditSearch(f *auditForm) Node {
+	isDetailed := cmp.Or(f.Since, f.Until, f.Text, f.Client, f.View, f.Approval, f.Trace) != ""
 	return Form(Method("get"), actionTo("/audit"), Class("inline"), Role("search"), Aria("label", "Records"),
 		textField("principal", "Caller", f.Principal, "user:alice"),
 		textField("server", "Server", f.Server, "github"),
 		textField("tool", "Tool or URI", f.Tool, "create_issue"),
 		choiceField("outcome", "Outcome", f.Outcome, outcomeChoices("any"), false),
-		textField("since", "Since", f.Since, "2h, 2026-07-28 15:04"),
-		textField("until", "Until", f.Until, "30m"),
-		textField("text", "Text", f.Text, "in the record"),
-		textField("client", "Client", f.Client, "claude-code"),
-		textField("view", "View", f.View, "@review, or *"),
-		textField("approval", "Approval", f.Approval, "7K2F"),
-		textField("trace", "Trace", f.Trace, ""),
 		Button(Class("main"), Text("Search")),
-		A(hrefTo("/audit"), Text("All records")),
+		Details(ID("more-fields"), If(isDetailed, Attr("open")),
+			Summary(Text("Time, text and other fields")), Div(Class("inline"),
+				textField("since", "Since", f.Since, "2h, 2026-07-28 15:04"),
+				textField("until", "Until", f.Until, "30m"),
+				textField("text", "Text", f.Text, "in the record"),
+				textField("client", "Client", f.Client, "claude-code"),
+				textField("view", "View", f.View, "@review, or *"),
+				textField("approval", "Approval", f.Approval, "7K2F"),
+				textField("trace", "Trace", f.Trace, ""),
+				A(hrefTo("/audit"), Text("All records")))),
 	)
 }
 

@@ -14,7 +14,6 @@ import (
 func callsPage(v *visit, l callList) Node {
 	caption := fmt.Sprintf("%d of the last %d requests", len(l.Recent), l.Kept)
 	return Group{
-		hintLine(Text("Also: "), Code(Text("indus page calls")), Text(", and for earlier ones "), Code(Text("indus audit"))),
 		searchForm("calls",
 			searchField("Caller, client, tool or server", l.Filter),
 			choiceField("outcome", "Outcome", l.Outcome, outcomeChoices("all"), true),
@@ -26,6 +25,7 @@ func callsPage(v *visit, l callList) Node {
 			H2(Text("Recent")),
 			callTable(v, l.Recent, "No request matches.", caption, false),
 		),
+		hintLine(Text("Also: "), Code(Text("indus page calls")), Text(", and for earlier ones "), Code(Text("indus audit"))),
 	}
 }
 

@@ -256,6 +256,7 @@ permit(principal, action, resource);
 	if len(calls.Recent) != 2 {
 		t.Fatalf("%+v", calls)
 	}
+	b := d.browse()
 	for _, call := range calls.Recent {
 		var record auditJSON
 		d.show("/audit?record="+call.Record, &record)
@@ -276,6 +277,8 @@ permit(principal, action, resource);
 				t.Errorf("%s: %+v", q, again)
 			}
 		}
+		wants(t, b.open("/approvals?id="+call.Approval), "/calls?q="+call.Approval, "/audit?approval="+call.Approval)
+		wants(t, b.open("/audit?approval="+call.Approval), "/approvals?id="+call.Approval, "/calls?q="+call.Record)
 	}
 	var none auditJSON
 	d.show("/audit?record=01ARZ3NDEKTSV4RRFFQ69G5FAV", &none)

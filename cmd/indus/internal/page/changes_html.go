@@ -61,9 +61,11 @@ func changedCard(v *visit, d *changesData, row *changedRow) Node {
 				Data("ask", "Accept this version?"), Aria("describedby", title), Text("Accept"))),
 			If(row.Held && row.Refused == "", actionForm(v, "refuse", []string{"tool", row.Version}, Button(Class("danger"),
 				ID("refuse-"+row.Sum), Aria("describedby", title), Text("Refuse")))),
-			A(hrefTo("/try?tool="+url.QueryEscape(row.Name)), Aria("describedby", title), Text("Try it")),
-			If(!row.Held, Span(Class("soft"), Text("It is live: to hold back such tools, write "),
-				Code(Text(`"changes": "hold"`)), Text(" into the configuration."))),
+			If(!row.Held, Group{
+				A(hrefTo("/try?tool="+url.QueryEscape(row.Name)), Aria("describedby", title), Text("Try it")),
+				Span(Class("soft"), Text("It is live: to hold back such tools, write "), Code(Text(`"changes": "hold"`)),
+					Text(" into the configuration.")),
+			}),
 		)),
 	)
 }

@@ -16,7 +16,6 @@ func connectShown(p *connectPage) Node {
 		clients = Map(p.Clients, func(w connect.Way) Node { return connectWay(p, &w) })
 	}
 	return Group{
-		hintLine(Text("Also: "), Code(Text(visibleLines(p.command()))), Text(", which writes the client's file for you.")),
 		Form(Method("get"), actionTo("/connect"), Class("inline"),
 			choiceField("client", "Client", p.Client, clientChoices(), true),
 			choiceField("view", "View", p.View, p.viewChoices("all servers"), true),
@@ -26,6 +25,7 @@ func connectShown(p *connectPage) Node {
 		If(p.Keys, P(A(hrefTo("#create-key"), Text("Create a key")))),
 		Iff(p.Key != nil, func() Node { return connectCreated(p.Key) }),
 		clients,
+		hintLine(Text("Also: "), Code(Text(visibleLines(p.command()))), Text(", which writes the client's file for you.")),
 		If(p.Keys, connectKey(p)),
 	}
 }

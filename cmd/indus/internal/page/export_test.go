@@ -22,3 +22,6 @@ func SetSearchWait(d time.Duration) time.Duration {
 
 // CheckedAddress returns an address as the page writes it.
 func CheckedAddress(address string) string { return checkedAddress(address) }
+
+// ClockText returns a time as the page writes it.
+func ClockText(t, now time.Time) string { return clockText(t, now) }

@@ -15,9 +15,9 @@ func formatMS(ms float64) string {
 	return show.Duration(time.Duration(ms * float64(time.Millisecond)))
 }
 
-// clockText returns a time for people, without the date if it is within twelve hours of now.
+// clockText returns a time for people, without the date if it is the day of now.
 func clockText(t, now time.Time) string {
-	if d := now.Sub(t).Abs(); d < 12*time.Hour {
+	if show.Time(t)[:len(time.DateOnly)] == now.Local().Format(time.DateOnly) {
 		return t.Local().Format(time.TimeOnly)
 	}
 	return show.Time(t)
@@ -107,7 +107,11 @@ func slotText(d time.Duration) string {
 
 // timesText returns a slot of a chart.
 func timesText(from time.Time, length time.Duration) string {
-	return from.Local().Format("15:04") + " to " + from.Add(length).Local().Format("15:04")
+	from, to := from.Local(), from.Add(length).Local()
+	if now := time.Now(); from.YearDay() != now.YearDay() {
+		return from.Format("2006-01-02 15:04") + " to " + to.Format("2006-01-02 15:04")
+	}
+	return from.Format("15:04") + " to " + to.Format("15:04")
 }
 
 // roundLatency returns a duration with two digits: its error is a tenth.

@@ -138,9 +138,10 @@ func hintLine(inside ...Node) Node { return P(Class("hint"), Group(inside)) }
 // emptyList says that a list has no entry.
 func emptyList(text string) Node { return P(Class("empty"), Text(text)) }
 
-// clock is a time of the system's zone. The date is left out for times of the last twelve hours.
+// clock is a time of the system's zone, without the date if it is today. Its title has the date and the zone.
 func clock(t time.Time) Node {
-	return Time(DateTime(t.Format(time.RFC3339)), Text(clockText(t, time.Now())))
+	return Time(DateTime(t.Format(time.RFC3339)), TitleAttr(t.Local().Format(show.TimeFormat+" -07:00")),
+		Text(clockText(t, time.Now())))
 }
 
 // textBlock is a text of several lines. label names it for screen readers.

@@ -102,15 +102,13 @@ type tile struct {
 	class       string // of the count: "good", "warn", "bad" or ""
 }
 
-// tiles returns the tiles of the overview.
+// tiles returns the tiles of the overview. The list above them has what waits for a person.
 func (o *overview) tiles() []tile {
 	return []tile{
 		o.serverTile(),
-		o.usageTile(),
 		countTile(&callsSection, o.Calls.InFlight, "request is in flight", "requests are in flight", ""),
-		countTile(&approvalsSection, o.Approvals.Waiting, "call waits", "calls wait", "warn"),
-		o.changesTile(),
-		countTile(&signInsSection, o.SignInsNeeded, "server needs a sign-in", "servers need a sign-in", "bad"),
+		countTile(&usageSection, int(o.Day.Requests), "request in 24 hours", "requests in 24 hours", ""),
+		countTile(&usageSection, int(o.Day.Errors), "of them failed or was denied", "of them failed or were denied", "bad"),
 		o.policyTile(),
 		o.auditTile(),
 	}
@@ -138,22 +136,6 @@ func (o *overview) serverTile() tile {
 		parts, t.class = append(parts, fmt.Sprintf("%d down", o.Servers.Down)), "bad"
 	}
 	t.text = strings.Join(parts, ", ")
-	return t
-}
-
-func (o *overview) usageTile() tile {
-	t := countTile(&usageSection, int(o.Day.Requests), "request in 24 hours", "requests in 24 hours", "")
-	if o.Day.Errors > 0 {
-		t.text += fmt.Sprintf(", %d failed or denied", o.Day.Errors)
-	}
-	return t
-}
-
-func (o *overview) changesTile() tile {
-	t := countTile(&changesSection, o.Changes.Tools, "tool is new or changed", "tools are new or changed", "warn")
-	if o.Changes.Held > 0 {
-		t.text += fmt.Sprintf(", %d held back", o.Changes.Held)
-	}
 	return t
 }
 

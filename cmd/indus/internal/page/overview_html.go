@@ -37,18 +37,17 @@ func needList(v *visit, o *overview) Node {
 		return P(Class("quiet"), Text("Nothing waits for a person."))
 	}
 	return Group{
-		needGroup("Calls that wait", &approvalsSection, o.Approvals.Waiting, len(n.Calls),
+		needGroup("Waiting calls", &approvalsSection, o.Approvals.Waiting, len(n.Calls),
 			Map(n.Calls, func(row approvalRow) Node { return callNeed(v, &row) })),
 		If(n.Policy != "", Group{H2(Text("The policy cannot be used")), needCard(
 			P(Class("bad"), Text("The policy that was loaded before goes on. "), A(hrefTo("/policy"), Text("Policy"))),
 			textBlock("The problem of the policy", escapedLines(n.Policy)))}),
 		needGroup("New and changed tools", &changesSection, n.changed, len(n.Tools),
 			Map(n.Tools, func(row changedRow) Node { return toolNeed(&row) })),
-		needGroup("Servers that are down", &serversSection, n.down, len(n.Servers),
+		needGroup("Servers down", &serversSection, n.down, len(n.Servers),
 			Map(n.Servers, func(row serverRow) Node { return serverNeed(v, &row) })),
-		If(len(n.SignIns) > 0, Group{H2(Text("Sign-ins that are missing or have lapsed")), needCard(
-			P(Strong(Text(show.Escaped(strings.Join(firstOf(n.SignIns), ", ")))), Text(": "),
-				A(hrefTo("/sign-ins"), Text("Sign in"))))}),
+		needGroup("Sign-ins needed", &signInsSection, len(n.SignIns), len(firstOf(n.SignIns)),
+			Map(firstOf(n.SignIns), signInNeed)),
 		If(len(n.Replicas) > 0, Group{H2(Text("Replicas")), needCard(
 			Map(n.Replicas, func(one string) Node { return P(Class("bad"), Text(show.Escaped(one))) }))}),
 	}
@@ -60,9 +59,9 @@ func needGroup(title string, s *section, all, shown int, cards Node) Node {
 		return nil
 	}
 	return Group{
-		H2(Text(title+" "), Span(Class("count"), Textf("%d", all))),
+		H2(Text(title), countMark(s, all)),
 		Div(Class("needs"), cards),
-		If(all > shown, P(A(hrefTo("/"+s.path), Textf("All %d in %s", all, s.title)))),
+		If(all > shown, P(A(hrefTo("/"+s.path), Textf("All %d", all)))),
 	}
 }
 
@@ -71,12 +70,10 @@ func needCard(inside ...Node) Node { return Article(Class("card need"), Group(in
 // callNeed is a call that waits, with both decisions.
 func callNeed(v *visit, row *approvalRow) Node {
 	i := &row.Item
-	title, fields := "approval-"+i.ID, []string{"id", i.ID}
+	title, fields, first := "approval-"+i.ID, []string{"id", i.ID}, firstArgument(i.Shown)
 	return Article(Class("card need urgent"), Aria("labelledby", title),
 		callHead(i, H3(ID(title), callTitle(i))),
-		Iff(len(i.Shown) > len("{}"), func() Node {
-			return P(Class("mono first"), Text(firstArgument(i.Shown)))
-		}),
+		If(first != "", P(Class("mono first"), Text(first))),
 		If(row.Change != nil || i.Changed != "", P(Class("warn"), Text("The tool is not the version that was approved."))),
 		Div(Class("actions"),
 			If(row.MayAllow, overviewForm(&approvalsSection, "allow", fields,
@@ -101,10 +98,16 @@ func overviewForm(s *section, action string, hidden []string, inside Node) Node 
 // toolNeed is a new or changed tool, with the first of its changes.
 func toolNeed(row *changedRow) Node {
 	return needCard(
-		P(Strong(Text(show.Escaped(row.Name))), Text(" "+row.State()+". "),
-			A(hrefTo("/changes#tool-"+row.Sum), Text("Read and decide"))),
+		P(Strong(Text(show.Escaped(row.Name))), Span(Class("soft"), Text(" "+row.State()))),
 		If(len(row.Fields) > 0, Dl(Class("facts"), Map(row.Fields[:min(len(row.Fields), 2)], changedPlace))),
+		P(A(hrefTo("/changes#tool-"+row.Sum), Text("Read and decide"))),
 	)
+}
+
+// signInNeed is a server whose sign-in is missing or has lapsed.
+func signInNeed(server string) Node {
+	return needCard(P(Strong(Text(show.Escaped(server))), Span(Class("soft"), Text(" has no sign-in, or it has lapsed"))),
+		P(A(hrefTo("/sign-ins#server-"+url.PathEscape(server)), Text("Sign in"))))
 }
 
 // serverNeed is a server that is down: the reason, the next attempt, and a way to restart it now.

@@ -2,8 +2,11 @@ package page_test
 
 import (
 	"net/http"
+	"regexp"
 	"testing"
+	"time"
 
+	"github.com/indusagi/indus/cmd/indus/internal/page"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -49,7 +52,30 @@ func TestOverview(t *testing.T) {
 	if got.Approvals.Waiting != 1 || got.Changes.Tools != 1 || got.Changes.Held != 1 || got.Servers.Tools != 1 {
 		t.Errorf("%+v", got)
 	}
-	wants(t, b.open("/"), "call waits", "tool is new or changed, 1 held back")
+	wants(t, b.open("/"), `Waiting calls <span class="count">1</span>`, `New and changed tools <span class="count">1</span>`,
+		"held back")
+}
+
+// A time has its date unless it is today, in the zone of the system.
+func TestATimeOfAnotherDayHasItsDate(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 7, 28, 12, 0, 0, 0, time.Local)
+	for _, row := range []struct {
+		at   time.Time
+		want string
+	}{
+		{noon.Add(-12 * time.Hour), "00:00:00"}, {noon.UTC(), "12:00:00"}, {noon.Add(11 * time.Hour), "23:00:00"},
+		{noon.Add(-12*time.Hour - time.Second), "2026-07-27 23:59:59"}, {noon.AddDate(-1, 0, 0), "2025-07-28 12:00:00"},
+		{noon.Add(12 * time.Hour), "2026-07-29 00:00:00"},
+	} {
+		if got := page.ClockText(row.at, noon); got != row.want {
+			t.Errorf("%v: %q, not %q", row.at, got, row.want)
+		}
+	}
+	text := newDesk(t, deskOptions{}).browse().open("/usage")
+	if !regexp.MustCompile(`<time datetime="[^"]+" title="\d{4}-\d\d-\d\d [\d:]{8} [+-]\d\d:\d\d">`).MatchString(text) {
+		t.Error(text)
+	}
 }
 
 // Without policy and audit, the overview says so. It is for the operator and administrators.

@@ -16,8 +16,6 @@ import (
 func policyPage(v *visit, d *policyData) Node {
 	isGet, exists := v.Method == http.MethodGet, d.Mode != modeNone
 	return Group{
-		hintLine(Text("Also: "), Code(Text("indus policy check")), Text(" and "), Code(Text("indus policy explain")),
-			Text(".")),
 		Div(ID("policy-mode"), liveIf(isGet, "policy"),
 			P(Text(modeText(d))),
 			If(d.Problem != "", Div(Class("problem"), Role("alert"),
@@ -33,6 +31,7 @@ func policyPage(v *visit, d *policyData) Node {
 			P(Class("soft"), Text(show.Count(d.Total, "rule")+" of "+show.Escaped(strings.Join(d.Files, ", ")))),
 			Map(d.Rules, ruleText), pageLinks(v, d.pagination),
 		})),
+		hintLine(Text("Also: "), Code(Text("indus policy check")), Text(" and "), Code(Text("indus policy explain"))),
 	}
 }
 

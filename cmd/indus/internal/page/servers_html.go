@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"net/url"
 	"strconv"
 
 	. "maragu.dev/gomponents"
@@ -32,6 +33,7 @@ func serverCells(v *visit, row *serverRow) []Node {
 			If(row.Era != "", Span(Class("soft"), Text(" "+row.Era))),
 			If(row.Reason != "", P(Text(row.Reason))),
 			If(row.Fault != "", Group{nextAttempt(row.Retry), P(Class("bad"), Text(shortFault(row))), P(Text(row.Advice))}),
+			If(row.needsSignIn, P(A(hrefTo("/sign-ins#server-"+url.PathEscape(row.ID)), Text("Sign in")))),
 		},
 		someText(row.Tools),
 		Group{If(row.InFlight > 0 || row.Phase != "" && row.Fault == "", Text(strconv.Itoa(row.InFlight))),

@@ -12,11 +12,11 @@ import (
 
 func signInsPage(v *visit, d *signInsData) Node {
 	return Group{
-		hintLine(Text("Also: "), Code(Text("indus mcp login")), Text(" and "), Code(Text("indus mcp logout")), Text(".")),
 		Div(ID("sign-ins-list"), liveOn("servers"),
 			If(len(d.Servers) == 0, emptyList("No server needs a sign-in, and none is stored.")),
 			Map(d.Servers, func(row signInServer) Node { return signInCard(v, &row) }),
 			pageLinks(v, d.pagination)),
+		hintLine(Text("Also: "), Code(Text("indus mcp login")), Text(" and "), Code(Text("indus mcp logout"))),
 	}
 }
 

@@ -42,8 +42,6 @@ func tryList(p *tryPage) Node {
 		}
 	})
 	return Group{
-		hintLine(Text("Also: "), Code(Text("indus page try")), Text(", "), Code(Text("indus mcp tools")), Text(", "),
-			Code(Text("indus mcp call"))),
 		searchForm("try",
 			choiceField("server", "Server", p.Server, p.serverChoices(), true),
 			searchField("Name, title or description", p.Filter),
@@ -53,6 +51,8 @@ func tryList(p *tryPage) Node {
 		dataTable("No tool matches.", strconv.Itoa(len(p.Tools))+" of "+show.Count(p.Total, "tool"),
 			[]string{"=Tool", "Server", "Description"}, rows),
 		If(p.Total > len(p.Tools), hintLine(Text("Choose a server or type a filter to see the others."))),
+		hintLine(Text("Also: "), Code(Text("indus page try")), Text(", "), Code(Text("indus mcp tools")), Text(", "),
+			Code(Text("indus mcp call"))),
 	}
 }
 

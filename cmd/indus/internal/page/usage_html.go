@@ -17,8 +17,6 @@ import (
 
 func usagePage(v *visit, u *usage) Node {
 	return Group{
-		hintLine(Text("Also: "), Code(Text("indus page usage")), Text(", and for earlier days "),
-			Code(Text("indus audit --top tool"))),
 		Nav(Aria("label", "Period"), Ul(Class("actions"), Map(usageHours, func(hours int) Node {
 			return Li(A(hrefTo(v.withQuery("hours", strconv.Itoa(hours))), If(hours == u.Hours, Aria("current", "page")),
 				Text(periodText(hours))))
@@ -37,6 +35,8 @@ func usagePage(v *visit, u *usage) Node {
 			usageTable("By server", "Server", u.Servers),
 			usageTable("By caller", "Caller", u.Callers),
 		),
+		hintLine(Text("Also: "), Code(Text("indus page usage")), Text(", and for earlier days "),
+			Code(Text("indus audit --top tool"))),
 	}
 }
 
@@ -129,8 +129,7 @@ func latencyTable(u *usage, title, column string, all []activity.Latency) Node {
 	return Group{
 		H2(Text(title)),
 		dataTable("Nothing was called in the last "+u.Period+".",
-			title+" of the last "+u.Period+": the most failures first, and then the slowest. "+
-				"The durations p50 and p95 are within a tenth.",
+			"The last "+u.Period+": the most failures first, and then the slowest. p50 and p95 are within a tenth.",
 			append([]string{"=" + column}, latencyColumns...), rows),
 	}
 }
@@ -144,7 +143,7 @@ func usageTable(title, column string, all []activity.Usage) Node {
 	})
 	return Group{
 		H3(Text(title)),
-		dataTable("Nothing yet.", title+": the most requests first",
+		dataTable("Nothing yet.", "The most requests first",
 			[]string{"=" + column, "#Requests", "#Failed or denied", "#In", "#Out", "#Tokens"}, rows),
 	}
 }
