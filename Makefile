@@ -68,7 +68,7 @@ deployment:
 	cd internal/testkit/deployment && $(GO) test -gcflags=k8s.io/...='-l -N' \
 		-gcflags=google.golang.org/...='-l -N' -gcflags=sigs.k8s.io/...='-l -N' ./...
 	$(GO) test -vet=off ./internal/testkit/conformance -run OverReplicas -haproxy
-	$(GO) test -vet=off -run TheComposeFileServes ./cmd/indus/. -haproxy
+	$(GO) test -vet=off -run "TheComposeFileServes|BehindABalancer" ./cmd/indus/. -haproxy
 
 # Its schedule of faults is short. A long one: go test -run Chaos . -args -for 10m -seed 7. .ci/run leaves the servers of
 # NATS out, whose elections take unknown time on a busy machine.

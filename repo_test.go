@@ -208,7 +208,7 @@ var layers = []layer{
 		"internal/registry", "internal/sealed", "internal/text", "internal/secret", "internal/watch", "internal/wire"},
 		"serve opens all parts of a gateway"},
 	{"cmd/indus/internal/page", []string{"approval", "audit", "gateway", "gateway/activity", "identity", "interop", "interop/config", "ledger",
-		"mcpconfig", "policy", "schema", "schema/validate", "toolbox", "cmd/indus/internal/arguments", "cmd/indus/internal/command",
+		"mcpconfig", "policy", "replica", "schema", "schema/validate", "toolbox", "cmd/indus/internal/arguments", "cmd/indus/internal/command",
 		"cmd/indus/internal/connect", "cmd/indus/internal/describe", "cmd/indus/internal/show",
 		"cmd/indus/internal/signin", "cmd/indus/internal/page/chart", "internal/atomicfile", "internal/secret", "internal/text",
 		"internal/watch", "internal/wire"}, "the page shows a running gateway: no flag, and no listener"},

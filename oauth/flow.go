@@ -2,7 +2,6 @@ package oauth
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/subtle"
 	"errors"
 	"fmt"
@@ -237,7 +236,7 @@ func (a *signInFlow) requestCode(
 	if err != nil {
 		return "", err
 	}
-	state, query := rand.Text(), u.Query()
+	state, query := a.client.options.Site.newID(), u.Query()
 	query.Del("scope")
 	maps.Copy(query, formOf(
 		"response_type", "code", "client_id", i.ID, "redirect_uri", redirection.URI(), "state", state, "resource", a.Resource,

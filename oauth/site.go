@@ -23,7 +23,7 @@ import (
 // grants (specification 2026-07-28, client/elicitation, "Phishing").
 //
 // Site is the http.Handler of the paths below /oauth/ of URL. Many clients may share one Site. Its waiting sign-ins are
-// in memory, so another process cannot continue them.
+// in memory, so another process has to forward their requests to this one. [Site.NewID] and [SignInID] are for that.
 type Site struct {
 	// URL is the address under which browsers reach it: a scheme and a host, such as "https://mcp.example.com".
 	URL string
@@ -32,8 +32,27 @@ type Site struct {
 	// confirms.
 	Proof func(principal string) (check func(ctx context.Context, key string) (good bool, err error))
 
+	// NewID returns an unguessable text of letters, digits, "-" and "_": the next link or state of a sign-in. Processes
+	// that share URL put their name into it. If NewID is nil, the text is random.
+	NewID func() string
+
 	mu      sync.Mutex
 	pending map[string]*siteSignIn // by link, and by state
+}
+
+// SignInID returns the link or the state that a request to the pages of a [Site] names, or "".
+func SignInID(r *http.Request) string {
+	if link, isLink := strings.CutPrefix(r.URL.Path, pathSignIn); isLink {
+		return link
+	}
+	return r.URL.Query().Get("state")
+}
+
+func (s *Site) newID() string {
+	if s == nil || s.NewID == nil {
+		return rand.Text()
+	}
+	return s.NewID()
 }
 
 const (
@@ -78,7 +97,7 @@ func (f *siteSignIn) URI() string { return f.site.Callback() + f.pathSuffix }
 
 // Ask implements [Redirection].
 func (f *siteSignIn) Ask(ctx context.Context, authorize string) (_ url.Values, err error) {
-	f.link, f.authorize = rand.Text(), authorize
+	f.link, f.authorize = f.site.newID(), authorize
 	if f.answerState, err = f.expect(authorize); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ type sitePage struct {
 }
 
 var (
-	noSignIn = sitePage{Text: "This link has expired, or has been used. " +
+	noSignIn = sitePage{Text: "This link has expired or has been used, or the process that made it has ended. " +
 		"Repeat the request in your client to get a new one."}
 	// otherForm is for the form of another page. The browser does not send the cookie with it.
 	otherForm = sitePage{Text: "This was not confirmed on the page itself, or your browser blocks its cookie. " +

@@ -63,6 +63,11 @@ func TestTheComposeFileServes(t *testing.T) {
 		s.call(t, front, session)
 		s.call(t, front, "")
 	}
+	for path, want := range map[string]string{"/oauth/sign-in/none": "This link has expired", "/sign-in": "<form"} {
+		if _, text := visit(t, &http.Client{Transport: navigates{}}, http.MethodGet, front+path, nil); !strings.Contains(text, want) {
+			t.Errorf("browsers do not reach %s: %s", path, text)
+		}
+	}
 	s.members[1].signal(syscall.SIGKILL)
 	s.members[1].ends(-1)
 	for range 4 {

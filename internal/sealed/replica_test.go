@@ -16,7 +16,7 @@ import (
 func TestATokenNamesItsReplica(t *testing.T) {
 	alone := sealed.Random()
 	a, b := alone.For("a"), alone.For("b")
-	for kind := sealed.Session; kind <= sealed.Approval; kind++ {
+	for kind := sealed.Session; kind <= sealed.Visit; kind++ {
 		text := a.Seal(sealed.Token{Kind: kind, Principal: "alice"})
 		want := sealed.Want{Kind: kind, Principal: "alice"}
 		held := kind != sealed.Cursor && kind != sealed.Store

@@ -19,12 +19,14 @@ const (
 	Cursor                       // the cursor of a page
 	Store                        // data in a file
 	Approval                     // a question to a client about the approval of its call
+	SignIn                       // the link or the state of a sign-in in a browser
+	Visit                        // the session of a browser at the page
 )
 
 // isHeld reports whether the state behind tokens of this kind is held by the replica that made them.
 func (k Kind) isHeld() bool {
 	switch k {
-	case Session, RequestState, Parked, Task, Approval:
+	case Session, RequestState, Parked, Task, Approval, SignIn, Visit:
 		return true
 	}
 	return false

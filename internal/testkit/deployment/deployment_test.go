@@ -149,6 +149,10 @@ func TestChart(t *testing.T) {
 				t.Errorf("%s has mode %o, which indus refuses", v.Name, *v.Secret.DefaultMode)
 			}
 		}
+		if route, ok := objects["HTTPRoute tools"].(*gateways.HTTPRoute); ok && !routes(route, "/mcp", "/mcp/one", "/sse", "/oauth/callback/x",
+			"/.well-known/oauth-protected-resource/mcp", "/approvals", "/sign-in", "/static/page.css") {
+			t.Errorf("the route leaves addresses of clients out: %+v", route.Spec.Rules)
+		}
 		if !json.Valid([]byte(objects["ConfigMap tools"].(*core.ConfigMap).Data["servers.json"])) {
 			t.Error("the configuration is no JSON")
 		}
@@ -163,6 +167,26 @@ func TestChart(t *testing.T) {
 		if hasKey != (text == everything) {
 			t.Errorf("the key of sign-ins: %+v", c.Env)
 		}
+	}
+}
+
+// routes reports whether a route passes all of these paths.
+func routes(r *gateways.HTTPRoute, paths ...string) bool {
+	return !slices.ContainsFunc(paths, func(path string) bool {
+		return !slices.ContainsFunc(r.Spec.Rules[0].Matches, func(m gateways.HTTPRouteMatch) bool {
+			prefix := *m.Path.Value
+			return prefix == "/" || path == prefix || strings.HasPrefix(path, prefix+"/")
+		})
+	})
+}
+
+// TestARouteWithoutThePage checks that no approval names a page which the route refuses.
+func TestARouteWithoutThePage(t *testing.T) {
+	objects := render(t, "route: {enabled: true, gateway: public, page: false}")
+	route := objects["HTTPRoute tools"].(*gateways.HTTPRoute)
+	args := objects["StatefulSet tools"].(*apps.StatefulSet).Spec.Template.Spec.Containers[0].Args
+	if !routes(route, "/mcp", "/oauth/sign-in/x", "/.well-known/x") || routes(route, "/approvals") || !slices.Contains(args, "--no-page") {
+		t.Errorf("%+v, %q", route.Spec.Rules, args)
 	}
 }
 

@@ -28,12 +28,39 @@ var haproxy = flag.Bool("haproxy", false, "use HAProxy with deploy/haproxy.cfg a
 // otherwise a [Balancer], which needs no program of the machine.
 func NewFront(t testing.TB, backends ...string) string {
 	t.Helper()
+	front, ready := NewEarlyFront(t, backends...)
+	ready()
+	return front
+}
+
+// NewEarlyFront is NewFront for backends that start later. ready waits until all of them get requests.
+func NewEarlyFront(t testing.TB, backends ...string) (front string, ready func()) {
+	t.Helper()
 	if *haproxy {
-		return startHAProxy(t, backends...)
+		front = startHAProxy(t, backends...)
+		return front, func() {
+			t.Helper()
+			waitAnswer(t, front+"/mcp", func(status int) bool { return status != http.StatusServiceUnavailable })
+		}
 	}
-	front := NewBalancer(t, backends...)
-	front.WaitReady(t, len(backends))
-	return front.URL
+	b := NewBalancer(t, backends...)
+	return b.URL, func() { t.Helper(); b.WaitReady(t, len(backends)) }
+}
+
+// waitAnswer waits until the answer to a GET has a status that fits.
+func waitAnswer(t testing.TB, address string, fits func(status int) bool) {
+	t.Helper()
+	wait(t, func() string {
+		answer, err := http.Get(address)
+		if err != nil {
+			return err.Error()
+		}
+		_ = answer.Body.Close()
+		if !fits(answer.StatusCode) {
+			return answer.Status
+		}
+		return ""
+	})
 }
 
 // startHAProxy starts HAProxy with the configuration of deploy/haproxy.cfg, for these backends. The addresses are the
@@ -80,16 +107,6 @@ func startHAProxy(t testing.TB, backends ...string) string {
 		}
 	})
 	site := "http://" + address
-	wait(t, func() string {
-		answer, err := http.Get(site + "/")
-		if err != nil {
-			return err.Error()
-		}
-		_ = answer.Body.Close()
-		if answer.StatusCode != http.StatusNotFound { // only the addresses for clients pass
-			return answer.Status
-		}
-		return ""
-	})
+	waitAnswer(t, site+"/livez", func(status int) bool { return status == http.StatusNotFound }) // it does not pass
 	return site
 }

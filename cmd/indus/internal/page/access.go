@@ -18,6 +18,7 @@ import (
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/identity"
+	"github.com/indusagi/indus/replica"
 )
 
 const (
@@ -132,10 +133,11 @@ func checkOrigin(r *http.Request) error {
 }
 
 // isLocal reports whether a request comes from this machine, and asks for it by an address of its own. A proxy on this
-// machine forwards requests of others too, but they ask for the name of the proxy.
+// machine forwards requests of others too, but they ask for the name of the proxy. A request that another replica
+// forwarded comes from that machine.
 func (s *Site) isLocal(r *http.Request) bool {
 	own, err := url.Parse(s.Address)
-	if err != nil {
+	if err != nil || replica.From(r.Context()) != nil {
 		return false
 	}
 	isOwn := func(host string) bool {
@@ -231,7 +233,11 @@ func addressOf(r *http.Request) string {
 
 // begin begins a session, and sets its cookie.
 func (s *Site) begin(w http.ResponseWriter, r *http.Request, one *session) {
-	value := rand.Text() + rand.Text()
+	newID := s.NewID
+	if newID == nil {
+		newID = func() string { return rand.Text() + rand.Text() }
+	}
+	value := newID()
 	one.host, one.expires = r.Host, time.Now().Add(sessionLife)
 	a := &s.access
 	a.mu.Lock()
@@ -347,7 +353,7 @@ func (s *Site) signIn(w http.ResponseWriter, r *http.Request) {
 		writeHTML(w, http.StatusOK, signInForm(""))
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	r.Body = http.MaxBytesReader(w, r.Body, MaxForm)
 	err := checkOrigin(r)
 	token := strings.TrimSpace(r.PostFormValue("token"))
 	var id *identity.Identity

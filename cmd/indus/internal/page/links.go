@@ -140,7 +140,7 @@ func findRunning(ctx context.Context) (all []servedPage, err error) {
 			continue
 		}
 		var r servedPage
-		text, err := atomicfile.ReadPrivate(path, maxForm)
+		text, err := atomicfile.ReadPrivate(path, MaxForm)
 		if err == nil && len(text) > 0 {
 			err = json.Unmarshal(text, &r)
 		}

@@ -80,6 +80,8 @@ type Options struct {
 	Restart func(ctx context.Context, server string) error
 	// Replicas returns sentences about replicas that are missing, for the overview. Nil means that there are none.
 	Replicas func() []string
+	// NewID returns an unguessable text for the cookie of a session, with the name of a replica. Nil makes a random text.
+	NewID func() string
 	// AuditPath is the file of the audit. It is "" if requests are not recorded.
 	AuditPath string
 	SignIns   *signin.Tokens
@@ -162,8 +164,8 @@ type visit struct {
 	reason  string   // for the audit, in place of an error that may contain arguments of a call
 }
 
-// maxForm bounds the body of an action, in bytes.
-const maxForm = 1 << 20
+// MaxForm bounds the body of an action, in bytes.
+const MaxForm = 1 << 20
 
 // ServeHTTP serves the page. The gateway has checked Host and Origin.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -225,7 +227,7 @@ func (v *visit) serve(w http.ResponseWriter, action string) {
 		http.Error(w, "this is an action: it needs POST", http.StatusMethodNotAllowed)
 		return
 	}
-	v.Body = http.MaxBytesReader(w, v.Body, maxForm)
+	v.Body = http.MaxBytesReader(w, v.Body, MaxForm)
 	if err := v.ParseForm(); err != nil {
 		v.failed = "the form cannot be read: " + err.Error()
 		v.show(w, http.StatusBadRequest)

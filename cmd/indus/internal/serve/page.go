@@ -10,7 +10,9 @@ import (
 )
 
 // openPage opens the page of the gateway, before it is served.
-func (w *follower) openPage(clients *clientTransport, log *servedLedger, a *mcpconfig.Audit) *page.Site {
+func (w *follower) openPage(
+	clients *clientTransport, log *servedLedger, a *mcpconfig.Audit, newID func() string,
+) *page.Site {
 	o := page.Options{
 		Gateway: w.gateway, Control: &w.control.options, Config: w.served.Load, Guard: w.front.guard.Load,
 		Ledger: func(ctx context.Context) ledger.Log {
@@ -24,7 +26,7 @@ func (w *follower) openPage(clients *clientTransport, log *servedLedger, a *mcpc
 		Restart:       w.flags.singles.restart,
 		Replicas:      w.flags.missing,
 		PolicyProblem: w.control.policyProblem, WatchPolicy: w.control.changed.Watch,
-		SignIns: w.signIns, Address: clients.local, PublicURL: w.front.initial.URL, Streams: w.s,
+		NewID: newID, SignIns: w.signIns, Address: clients.local, PublicURL: w.front.initial.URL, Streams: w.s,
 	}
 	if a != nil {
 		o.AuditPath = a.Path

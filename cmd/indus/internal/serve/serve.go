@@ -22,6 +22,7 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/host"
+	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
@@ -383,17 +384,21 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	}
 	var g *gateway.Gateway
 	var site *page.Site // needs the gateway
+	visiting, endVisits := context.WithCancel(alive)
+	defer endVisits()
+	visitors := newBrowsers(visiting, keys, one)
 	if hasPage {
 		rules.options.Activity = activity.New()
 		options.Control = rules.options
-		options.Site = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { site.ServeHTTP(w, r) })
+		options.Site = visitors.page(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { site.ServeHTTP(w, r) }))
 	}
 	options.Control.Changes = func(ctx context.Context, server, tool string) string {
 		return toolChanges(ctx, g.Attached(), log.log, server, tool)
 	}
 	signIns.Site = front.site(clients)
 	if signIns.Site != nil {
-		options.Pages = signIns.Site
+		signIns.Site.NewID = visitors.newID(sealed.SignIn)
+		options.Pages = visitors.signIns(signIns.Site)
 	}
 	if options.Pages != nil || !front.requiresAuth() {
 		options.SignIn = func(ctx context.Context, server string, p toolbox.Principal, opened bool) (string, error) {
@@ -413,7 +418,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	}
 	follow.begin(c, began)
 	if hasPage {
-		site = follow.openPage(clients, log, f.auditOf(c))
+		site = follow.openPage(clients, log, f.auditOf(c), visitors.newID(sealed.Visit))
 		defer site.Close()
 	}
 	defer inBackground(alive, func(background context.Context) {
@@ -428,7 +433,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	defer stopDelay()
 	defer context.AfterFunc(serving, f.singles.resign)()
 	if hasPage {
-		defer context.AfterFunc(serving, site.Close)()
+		defer context.AfterFunc(serving, func() { site.Close(); endVisits() })()
 	}
 	err = clients.serve(serving, g, front.connectCommand(clients), s)
 	if errors.Is(err, context.DeadlineExceeded) {
