@@ -64,8 +64,12 @@ func (v *view) relay(
 	return next(ctx, m, back)
 }
 
-// requestDigest returns the digest of the parts that are equal in all requests of one exchange.
-func requestDigest(m interop.Message) [32]byte {
+// requestDigest returns the digest of the parts that are equal in all requests of one exchange: the request, and the
+// definition of the tool that a policy admitted.
+func requestDigest(ctx context.Context, m interop.Message) [32]byte {
+	if it := judgedIn(ctx); it != nil {
+		return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params), wire.Canonical(it.tool.Wire.JSON))
+	}
 	return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params))
 }
 
@@ -200,7 +204,7 @@ func (g *Gateway) openState(
 		return m.Params, func(error) {}, nil
 	}
 	text, _ := wire.Unquote(state)
-	want := sealed.Want{Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(m)}
+	want := sealed.Want{Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(ctx, m)}
 	t, err := g.opts.Host.Keys.Open(text, want)
 	if err != nil {
 		return nil, nil, protocol.InvalidParams("requestState", "%v", err)
@@ -243,7 +247,7 @@ func (g *Gateway) sealState(
 	var edits []wire.Edit
 	if state, ok := wire.Lookup(result, "requestState"); ok {
 		edits = append(edits, wire.Edit{Key: "requestState", Value: wire.Quote(g.opts.Host.Keys.Seal(sealed.Token{
-			Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(m), Expires: time.Now().Add(stateTime),
+			Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(ctx, m), Expires: time.Now().Add(stateTime),
 			Data: origin.seal(ctx, state),
 		}))})
 	}
@@ -267,6 +271,10 @@ const maxUsedStates = 10_000
 // errStateUsed is returned if a client sends the same requestState of a server a second time.
 var errStateUsed = errors.New("its answers were given before, " +
 	"and each state is valid for one request; use the state of the last answer")
+
+// errStateForeign is returned if a call needs approval, and has a state that does not continue it.
+var errStateForeign error = protocol.InvalidParams("requestState",
+	"it is not the state of the last answer, or it was altered; send the request again without it")
 
 // errStateOld is returned if a client continues an approved call with a state of an earlier process.
 var errStateOld = errors.New("indus was restarted since the question, and an approved call runs once; " +

@@ -43,7 +43,8 @@ func (v *view) request(ctx context.Context, server string, m interop.Message) (j
 	if err != nil { // telemetry and an activity refuse nothing: the server judges the params
 		it = &item{Item: policy.Item{Kind: policy.Server, Server: server}}
 	}
-	it.continues = it.continues || x.continues(ctx, server, m.Params)
+	hasState, continues := x.continues(ctx, server, m.Params)
+	it.hasState, it.continues = hasState, it.continues || continues
 	e, refused := v.gateway.admit(ctx, it)
 	if refused != nil {
 		return refused.answer(m, v.unknown(m, it))
@@ -98,6 +99,7 @@ func (v *view) getPrompt(ctx context.Context, row *methods.Row, m interop.Messag
 
 // lookup finds the owner of a listed name. It tries cached lists first, because servers need time to list.
 func (v *view) lookup(ctx context.Context, list string, requester listRequester, name string) (ownName, bool) {
+	_ = v.gateway.attached.Wait(ctx) // until the fleet has its servers
 	row := v.gateway.table[list]
 	if owner, ok := v.cachedOwner(ctx, row, requester, name); ok {
 		return owner, true
