@@ -2,14 +2,17 @@ package gateway
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/config"
+	"github.com/indusagi/indus/policy"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -110,7 +113,7 @@ func (s *scope) admits(server string, kind methods.NameKind, name string) bool {
 		return true
 	}
 	if kind == methods.ByURI {
-		if escapesDirectory(name) {
+		if escapesDirectory(name) || !hasOneReading(name) {
 			return false
 		}
 		name = config.Server{ID: server}.Prefixes()[0] + name
@@ -162,6 +165,25 @@ func canBegin(pattern, beginning string) bool {
 		}
 	}
 	return open || len(p) > len(b)
+}
+
+// hasOneReading reports whether all servers read a URI in the same way. Parsers of URLs drop control characters and take
+// a backslash as a slash. Other characters that a URI cannot have are encoded by all of them. A template may have them.
+func hasOneReading(uri string) bool {
+	if uri != strings.TrimSpace(uri) || strings.ContainsFunc(uri, func(r rune) bool { return unicode.IsControl(r) || r == '\\' }) {
+		return false
+	}
+	literal, _, _ := strings.Cut(uri, "{")
+	var encoded strings.Builder
+	for _, b := range []byte(literal) {
+		if b <= ' ' || b >= 0x7f || strings.IndexByte("\"<>^|`}", b) >= 0 {
+			fmt.Fprintf(&encoded, "%%%02X", b)
+		} else {
+			encoded.WriteByte(b)
+		}
+	}
+	_, err := policy.CanonicalURI(encoded.String())
+	return err == nil || !policy.IsSpecial(literal)
 }
 
 // maxEncodings bounds how often a URI may be percent-encoded to match a pattern.

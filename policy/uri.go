@@ -33,7 +33,10 @@ var defaultPorts = map[string]int64{"http": 80, "https": 443, "ws": 80, "wss": 4
 // default port, no percent-encoding of characters that need none, no dot segments.
 //
 // A URI that servers can read in different ways has no canonical form: with an empty segment in the path, an encoded
-// slash or control character, a host with characters beyond ASCII, or a number as its host that is no IP address.
+// slash or control character, a host with characters beyond ASCII, or a number as its host that is no IP address. URIs
+// of the schemes in specialSchemes have none either if a parser of URLs (WHATWG) reads them as another URI: without
+// "//" or a host, with an empty user, password, query or fragment. Nor has a file with a host, a query or a fragment,
+// which many servers drop.
 func CanonicalURI(text string) (string, error) {
 	u, err := parseURI(text)
 	return u.text, err
@@ -63,6 +66,20 @@ func parseURI(text string) (uri, error) {
 	u.hasQuery = hasQuery
 
 	var err error
+	special := slices.Contains(specialSchemes, u.scheme)
+	if special {
+		if err := checkSpecial(u.scheme, authority, path, hasAuthority,
+			hasQuery && query == "" || hasFragment && fragment == ""); err != nil {
+			return uri{}, err
+		}
+		if path == "" {
+			path = "/"
+		}
+		query = strings.ReplaceAll(query, "'", "%27")
+	}
+	if u.scheme == "file" && (hasQuery || hasFragment) {
+		return uri{}, errors.New("a file has no query and no fragment")
+	}
 	written := u.scheme + ":"
 	if hasAuthority {
 		if authority, err = u.authority(authority); err != nil {
@@ -84,11 +101,48 @@ func parseURI(text string) (uri, error) {
 	} else if hasFragment {
 		written += "#" + fragment
 	}
-	if u.scheme == "file" && (hasDotSegment(u.query) || hasDotSegment(fragment)) {
-		return uri{}, errors.New("the query or fragment of a file has a dot segment, which many readers take as a path")
-	}
 	u.text = written
 	return u, nil
+}
+
+// specialSchemes are the schemes that WHATWG calls special: its parser reads their URIs in more ways than RFC 3986.
+var specialSchemes = []string{"file", "http", "https", "ws", "wss", "ftp"}
+
+// userInfo matches a user and a password that all parsers keep as they are.
+var userInfo = text.Pattern(`^[A-Za-z0-9._~!$&()*+,%-]+(?::[A-Za-z0-9._~!$&()*+,%-]+)?$`)
+
+// drive matches a segment that parsers of URLs take as a drive of Windows, which no dot segment removes.
+var drive = text.Pattern(`^[A-Za-z](?:[:|]|%3[Aa]|%7[Cc])$`)
+
+// checkSpecial returns an error if a parser of URLs reads a URI of a special scheme as another one.
+func checkSpecial(scheme, authority, path string, hasAuthority, emptyEnd bool) error {
+	user, host, hasUser := cutLast(authority, "@")
+	if !hasUser {
+		host = authority
+	}
+	segments := strings.Split(path, "/")
+	switch {
+	case !hasAuthority:
+		return fmt.Errorf("a URI of %s begins with %[1]s://", scheme)
+	case scheme == "file" && authority != "":
+		return errors.New("a file has no host: write file:///")
+	case scheme == "file" && slices.ContainsFunc(segments, drive().MatchString) && hasDotSegment(segments):
+		return errors.New("the path has a drive and a dot segment")
+	case scheme != "file" && (host == "" || host[0] == ':'):
+		return fmt.Errorf("a URI of %s needs a host", scheme)
+	case hasUser && !userInfo().MatchString(user):
+		return errors.New("the user or the password is empty, or has characters that need percent-encoding")
+	case emptyEnd:
+		return errors.New("the query or the fragment is empty")
+	}
+	return nil
+}
+
+func hasDotSegment(segments []string) bool {
+	return slices.ContainsFunc(segments, func(s string) bool {
+		s = strings.ReplaceAll(strings.ToLower(s), "%2e", ".")
+		return s == "." || s == ".."
+	})
 }
 
 // authority reads user, host and port, and returns their canonical form.
@@ -174,8 +228,6 @@ func canonicalHost(host string) (string, error) {
 	return host, nil
 }
 
-func hasDotSegment(text string) bool { return slices.Contains(strings.Split(text, "/"), "..") }
-
 // canonicalPath decodes characters that need no encoding, and removes dot segments.
 func canonicalPath(path string) (string, error) {
 	path, err := decodeUnreserved(path)
@@ -239,4 +291,10 @@ func decodeUnreserved(text string) (string, error) {
 
 func isUnreserved(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
+}
+
+// IsSpecial reports whether a URI has a scheme that WHATWG calls special: file, http, https, ws, wss or ftp.
+func IsSpecial(uri string) bool {
+	scheme, _, _ := strings.Cut(uri, ":")
+	return slices.Contains(specialSchemes, strings.ToLower(scheme))
 }
