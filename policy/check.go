@@ -48,6 +48,17 @@ func (s *Set) Check() []Finding {
 	return s.findings
 }
 
+// Unnamed returns the permits that name no action, with a text: they do not permit to approve or to administer.
+func (s *Set) Unnamed() (out []Finding) {
+	for _, r := range s.rules {
+		if r.isOpen() {
+			out = append(out, Finding{r.Rule, `permits neither Action::"approve" nor Action::"administer": ` +
+				"a rule permits them only if it names them"})
+		}
+	}
+	return out
+}
+
 func (s *Set) checkRule(r *rule) (texts []string) {
 	if other := s.covering(r); other != nil {
 		texts = append(texts, fmt.Sprintf("has no effect: the forbid at %s:%d always applies", other.File, other.Line))

@@ -211,3 +211,29 @@ func TestAnnotationsCombine(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A rule gives power over the requests of others only if it names the action.
+func TestToApproveAndToAdministerAreNamed(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		`permit(principal, action, resource);`:                                                                                   false,
+		`permit(principal, action, resource in Server::"s");`:                                                                    false,
+		`permit(principal, action, resource) when { action == Action::"approve" || true };`:                                      false,
+		`permit(principal, action in [Action::"approve", Action::"administer"], resource);`:                                      true,
+		`permit(principal, action == Action::"approve", resource); permit(principal, action == Action::"administer", resource);`: true,
+	} {
+		s := parse(t, text)
+		r := call("alice", "s", "t", "")
+		r.Action = policy.Approve
+		if got := s.Decide(r).Allowed; got != want {
+			t.Errorf("%s: approve %v", text, got)
+		}
+		r.Action, r.Item = policy.Administer, policy.Item{Kind: policy.Server, Server: "s"}
+		if got := s.Decide(r).Allowed; got != want {
+			t.Errorf("%s: administer %v", text, got)
+		}
+		if notes := s.Unnamed(); (len(notes) == 1) != !want {
+			t.Errorf("%s: %v", text, notes)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -129,7 +130,8 @@ func parseRate(text string) (Rate, error) {
 	return Rate{Calls: calls, Per: time.Duration(count) * rateUnits[parts[3]]}, nil
 }
 
-// covers reports whether the scope of the rule has an action. No action is a member of another.
+// covers reports whether the scope of the rule has an action. No action is a member of another. A permit has the actions
+// approve and administer only if its scope names them: they give power over the requests of others.
 func (r *rule) covers(action Action) bool {
 	uid := types.EntityUID{Type: "Action", ID: types.String(action)}
 	switch scope := r.ast.Action.(type) {
@@ -140,7 +142,14 @@ func (r *rule) covers(action Action) bool {
 	case ast.ScopeTypeInSet:
 		return slices.Contains(scope.Entities, uid)
 	}
-	return true
+	return !r.permit || action != Approve && action != Administer
+}
+
+// isOpen reports whether the scope of a permit names no action, and has items that callers approve or administer.
+func (r *rule) isOpen() bool {
+	kind := Kind(cmp.Or(r.resource.kind, r.resource.entity.Type))
+	_, all := r.ast.Action.(ast.ScopeTypeAll)
+	return r.permit && all && (r.resource.in || kind != Prompt && kind != Resource)
 }
 
 // truth is the result of a test that may depend on unknown values.

@@ -70,6 +70,9 @@ func (f *checkFlags) run(ctx context.Context, words []string, s show.Streams) er
 	if err != nil {
 		return err
 	}
+	for _, note := range set.Unnamed() {
+		s.Reportf("note: %s", note)
+	}
 	text := fmt.Sprintf("%d rules are valid", set.Len())
 	switch set.Len() {
 	case 0:
