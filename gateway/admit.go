@@ -351,8 +351,13 @@ func (g *Gateway) admitCall(
 		it.Item = g.toolItem(d)
 		it.hasState, it.continues = x.continues(ctx, d.Server, c.Wire.JSON)
 	case x.enforces():
-		x.claim(it).refuse(&refusal{outcome: audit.Denied, text: noSuchTool})
-		return nil, &toolbox.UnknownTool{Name: c.Name}
+		unknown := &toolbox.UnknownTool{Name: c.Name}
+		if x.view.resolveTool(it) {
+			x.hide(ctx, it)
+		} else {
+			x.claim(it).end(nil, unknown)
+		}
+		return nil, unknown
 	}
 	if x.main == nil || !x.isNested(it) {
 		r, _, err := g.callItem(ctx, it, run)
