@@ -102,7 +102,7 @@ func (x *exchange) approvalItem(it *item, v *policy.Verdict) approval.Item {
 		i.Origin = originOf(s).fingerprint
 	}
 	if it.tool != nil {
-		i.Definition = sha256.Sum256(wire.Canonical(it.tool.Wire.JSON))
+		i.Definition = sha256.Sum256(canonical(it.tool.Wire.JSON))
 	} else {
 		i.Definition = sha256.Sum256([]byte(string(it.Kind) + " " + string(it.action)))
 	}

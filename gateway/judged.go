@@ -3,13 +3,14 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/indusagi/indus/audit"
-	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -73,10 +74,20 @@ func listedIn(s *toolbox.Snapshot, tool *toolbox.Descriptor) bool {
 	return slices.ContainsFunc(s.Kinds, func(kind *toolbox.Snapshot) bool { return listedIn(kind, tool) })
 }
 
+// canonical returns a JSON value without spaces, with ordered members and one spelling of each string. Numbers stay as
+// they are written. A value that repeats a member or is not UTF-8 has no such form, and is returned as it is.
+func canonical(raw json.RawMessage) json.RawMessage {
+	v := jsontext.Value(raw).Clone()
+	if v.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false)) != nil {
+		return raw
+	}
+	return json.RawMessage(v)
+}
+
 // sameDefinition reports whether two tools have the same definition. Spaces and the order of members do not matter.
 func sameDefinition(a, b *toolbox.Descriptor) bool {
 	return bytes.Equal(a.Wire.JSON, b.Wire.JSON) ||
-		bytes.Equal(wire.Canonical(a.Wire.JSON), wire.Canonical(b.Wire.JSON))
+		bytes.Equal(canonical(a.Wire.JSON), canonical(b.Wire.JSON))
 }
 
 // runJudged runs an admitted call. If its tool has another definition when the connection is there, the call is decided

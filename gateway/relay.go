@@ -68,7 +68,7 @@ func (v *view) relay(
 // definition of the tool that a policy admitted.
 func requestDigest(ctx context.Context, m interop.Message) [32]byte {
 	if it := judgedIn(ctx); it != nil {
-		return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params), wire.Canonical(it.tool.Wire.JSON))
+		return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params), canonical(it.tool.Wire.JSON))
 	}
 	return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params))
 }

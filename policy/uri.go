@@ -294,7 +294,7 @@ func isUnreserved(c byte) bool {
 }
 
 // IsSpecial reports whether a URI has a scheme that WHATWG calls special: file, http, https, ws, wss or ftp.
-func IsSpecial(uri string) bool {
-	scheme, _, _ := strings.Cut(uri, ":")
+func IsSpecial(text string) bool {
+	scheme, _, _ := strings.Cut(text, ":")
 	return slices.Contains(specialSchemes, strings.ToLower(scheme))
 }
