@@ -164,8 +164,9 @@ func (b *Book) step(ctx context.Context, edit func(content, time.Time) (content,
 func (b *Book) newItem(item *Item, all content, now time.Time) Item {
 	shown, partial := shownOf(item.Shown)
 	return Item{
-		ID: newID(all), Subject: item.Subject, Shown: shown, Partial: partial, Bytes: len(item.Shown),
-		Program: clipJSON(item.Program, maxText), Title: clipJSON(item.Title, maxText), Description: clipJSON(item.Description, maxText),
+		ID: newID(all), Subject: item.Subject, Shown: shown, Partial: partial,
+		Bytes: cmp.Or(item.Bytes, len(item.Shown)), Program: clipJSON(item.Program, maxText),
+		Title: clipJSON(item.Title, maxText), Description: clipJSON(item.Description, maxText),
 		Rule: clipJSON(item.Rule, maxText), Way: item.Way, Changed: clipJSON(item.Changed, maxChanged),
 		Asked: now, Expires: now.Add(b.opts.Expire), State: Waiting,
 	}

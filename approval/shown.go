@@ -28,11 +28,11 @@ func shownOf(arguments []byte) (shown json.RawMessage, partial bool) {
 		return json.RawMessage("{}"), false
 	}
 	if wire.Valid(raw) && len(raw) <= maxMasked {
-		shown = editStrings("", raw, secret.Named)
+		shown = secret.MaskLikely(raw)
 	}
 	for i := 0; len(shown) > maxShown && i < len(shorter); i++ {
 		partial = true
-		shown = editStrings("", shown, func(_, s string) string { return text.Clip(s, shorter[i]) })
+		shown = clipStrings(shown, shorter[i])
 	}
 	if shown != nil && len(shown) <= maxShown {
 		return shown, partial
@@ -40,9 +40,12 @@ func shownOf(arguments []byte) (shown json.RawMessage, partial bool) {
 	return beginning(raw), true
 }
 
-// editStrings returns a JSON value with its strings and the names of members replaced. Each is edited alone, so that no
-// text hides another. edit also gets the name of the nearest member. It returns nil if the value has too many parts.
-func editStrings(name string, raw json.RawMessage, edit func(name, s string) string) json.RawMessage {
+// clipStrings returns a JSON value with its strings and the names of members cut to limit bytes. It returns nil if the
+// value has too many parts.
+func clipStrings(raw json.RawMessage, limit int) json.RawMessage {
+	if len(raw) == 0 {
+		return nil
+	}
 	switch raw[0] {
 	case '{':
 		members, err := wire.Members(raw)
@@ -51,17 +54,17 @@ func editStrings(name string, raw json.RawMessage, edit func(name, s string) str
 		}
 		out := wire.Object{}
 		for _, m := range members {
-			value := editStrings(m.Key, m.Value, edit)
+			value := clipStrings(m.Value, limit)
 			if value == nil {
 				return nil
 			}
-			out = out.Raw(edit("", m.Key), value)
+			out = out.Raw(text.Clip(m.Key, limit), value)
 		}
 		return out.JSON()
 	case '[':
 		failed := false
 		out, err := wire.MapParts(raw, func(_ string, raw json.RawMessage) json.RawMessage {
-			part := editStrings(name, raw, edit)
+			part := clipStrings(raw, limit)
 			failed = failed || part == nil
 			return part
 		})
@@ -70,9 +73,8 @@ func editStrings(name string, raw json.RawMessage, edit func(name, s string) str
 		}
 		return out
 	case '"':
-		s, _ := wire.Unquote(raw)
-		if edited := edit(name, s); edited != s {
-			return wire.Quote(edited)
+		if s, _ := wire.Unquote(raw); len(s) > limit {
+			return wire.Quote(text.Clip(s, limit))
 		}
 	}
 	return raw
@@ -84,7 +86,7 @@ func beginning(raw []byte) json.RawMessage {
 	if len(s) > maxMasked {
 		s = text.Cut(s, maxMasked)
 	}
-	s = secret.Text(s)
+	s = string(secret.MaskLikely([]byte(s)))
 	if len(raw) > maxMasked {
 		s = text.Cut(s, len(s)-seam)
 	}

@@ -88,7 +88,7 @@ func TestWebhook(t *testing.T) {
 	first := d.wants(wanted, approval.Pending)
 	p := <-got
 	p.check(t, "approval.waiting", first)
-	if shown := string(p.body.Data.Shown); shown != `{"token":"<secret>"}` {
+	if shown := string(p.body.Data.Shown); shown != `{"token":"<secret: 9 characters>"}` {
 		t.Errorf("the arguments are %s", shown)
 	}
 	first = d.decide(first.ID, allowed)

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/indusagi/indus/internal/chain"
@@ -111,6 +112,14 @@ func (f *writtenFile) begin(known holder) error {
 	if err := f.open(); err != nil {
 		return err
 	}
+	if f.size > 0 && f.began.IsZero() && !beginsRecord(f.out) {
+		return fmt.Errorf("%s is no audit file: its first line is no record: name another file", f.path)
+	}
+	if f.info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" { // other users could read it
+		if err := f.out.Chmod(0o600); err != nil {
+			return err
+		}
+	}
 	if err := f.cutTorn(); err != nil {
 		return err
 	}
@@ -193,6 +202,13 @@ func wholeLines(r io.ReaderAt, size int64) (int64, error) {
 		}
 	}
 	return 0, nil
+}
+
+// beginsRecord reports whether a file begins as a record does, although its first line is damaged or not finished.
+func beginsRecord(r io.ReaderAt) bool {
+	start := make([]byte, len(hashKey))
+	n, _ := r.ReadAt(start, 0)
+	return n > 0 && hashKey[:n] == string(start[:n])
 }
 
 // firstRecord returns the first record of a file, if that is a good one.

@@ -369,7 +369,9 @@ func (g *Gateway) admitCall(
 	})
 	r, e, err := g.callItem(ctx, it, run)
 	g.opts.Control.Activity.Changed()
-	active.End(g.outcome(e, err))
+	o := g.outcome(e, err)
+	o.Message = g.maskText(o.Message)
+	active.End(o)
 	return r, err
 }
 

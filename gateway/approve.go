@@ -113,7 +113,7 @@ func (x *exchange) approvalItem(it *item, v *policy.Verdict) approval.Item {
 func (x *exchange) describe(ctx context.Context, it *item, i *approval.Item) {
 	g := x.view.gateway
 	if it.arguments != nil {
-		i.Shown = g.mask(it.arguments)
+		i.Shown, i.Bytes = g.mask(it.arguments), len(it.arguments)
 	}
 	if s, ok := g.attached.Fleet.Server(it.Server); ok {
 		i.Program = g.maskText(programOf(s))
@@ -127,8 +127,14 @@ func (x *exchange) describe(ctx context.Context, it *item, i *approval.Item) {
 	}
 }
 
-// mask masks secrets in arguments or a result for a person or a record.
+// maxMasked bounds the arguments, results and texts that are masked, in bytes. Records and approvals hold less of them.
+const maxMasked = 2 * audit.MaxContent
+
+// mask masks secrets in arguments or a result for a person or a record. The end of long JSON is cut off.
 func (g *Gateway) mask(raw json.RawMessage) json.RawMessage {
+	if len(raw) > maxMasked {
+		raw = raw[:maxMasked]
+	}
 	if g.opts.Control.Mask != nil {
 		return g.opts.Control.Mask(raw)
 	}
@@ -140,11 +146,13 @@ func (g *Gateway) maskText(s string) string {
 	if s == "" {
 		return s
 	}
-	masked, ok := wire.Unquote(g.mask(wire.Quote(s)))
-	if !ok { // masking left no JSON text
-		return "a text with a secret"
+	rest := ""
+	if len(s) > maxMasked/2 { // its digest tells it from others with the same beginning
+		rest = fmt.Sprintf("… (%d bytes, sha256:%x)", len(s), sha256.Sum256([]byte(s)))
+		s = text.Cut(s, maxMasked/2)
 	}
-	return masked
+	masked, _ := wire.Unquote(g.mask(wire.Quote(s)))
+	return masked + rest
 }
 
 // waits returns the answer to a request that waits for an approval.

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -213,17 +214,27 @@ func (x *exchange) keep(result json.RawMessage, err error) (json.RawMessage, err
 
 // keep stores the record of an entry.
 func (g *Gateway) keep(e *entry) error {
-	e.Reason, e.Target = g.maskText(e.Reason), g.maskText(e.Target)
+	log := g.opts.Control.Audit
+	e.Reason = g.maskText(e.Reason) // telemetry has it, too
+	if log == nil && g.opts.Control.Activity == nil {
+		return nil
+	}
+	e.Target = g.maskText(e.Target)
 	g.opts.Control.Activity.Record(&e.Record, e.unlisted)
-	if log := g.opts.Control.Audit; log != nil {
+	if log != nil {
 		return log.Append(&e.Record)
 	}
 	return nil
 }
 
+// notRecorded returns the answer to a request that cannot be recorded. The log has the path, and a client does not get
+// it.
 func notRecorded(err error) error {
-	return &interop.RPCError{Code: interop.CodeInternal, Message: "requests cannot be recorded now, and are not served " +
-		"without a record: " + err.Error()}
+	text := "requests cannot be recorded now, and are not served without a record"
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		text += ": " + at.Err.Error()
+	}
+	return &interop.RPCError{Code: interop.CodeInternal, Message: text}
 }
 
 // Records implements [activity.Source]: of each item that has not ended, or else of the request.
@@ -287,7 +298,7 @@ func (x *exchange) operation() telemetry.Operation {
 
 // outcome describes the answer for telemetry.
 func (g *Gateway) outcome(e *entry, err error) telemetry.Outcome {
-	o := telemetry.Outcome{BytesIn: int(e.BytesIn), BytesOut: int(e.BytesOut), Message: g.maskText(e.Reason)}
+	o := telemetry.Outcome{BytesIn: int(e.BytesIn), BytesOut: int(e.BytesOut), Message: e.Reason}
 	if rpc, ok := errors.AsType[*interop.RPCError](err); ok {
 		o.Code = rpc.Code
 	}

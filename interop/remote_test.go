@@ -243,7 +243,7 @@ func TestTokenOfASignInThatIsRepeated(t *testing.T) {
 		}
 		e.Close()
 		all := strings.Join(heard, "\n")
-		if strings.Contains(all, "token-of") || strings.Count(all, "<secret>") != 3 {
+		if strings.Contains(all, "token-of") || strings.Count(all, "<secret: ") != 3 {
 			t.Errorf("%s: %s", era, all)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/tailscale/hujson"
 
@@ -123,7 +124,7 @@ func (f *configFile) rows() {
 		"audit": f.readAudit,
 	}
 	var servers, others []string
-	var misspelt, misspeltPolicy *hujson.ObjectMember // a misspelt "auth" or "policy"
+	misspelt := map[string]*hujson.ObjectMember{} // by the name that was meant
 	for name, m := range tree.Members(&f.doc.Root) {
 		switch {
 		case name == "servers" || name == "mcpServers":
@@ -139,22 +140,14 @@ func (f *configFile) rows() {
 		case settings[name] != nil:
 			settings[name](m)
 		default:
-			similar := []string{"authentication", "authorization", "authn", "authz"}
-			intended := f.noteMember(name, m)
-			if intended == "auth" || slices.Contains(similar, name) {
-				misspelt = m
-			} else if intended == "policy" || name == "policies" {
-				misspeltPolicy = m
-			}
+			misspelt[f.noteMember(name, m)] = m
 		}
 		if len(others) < 1000 {
 			others = append(others, name)
 		}
 	}
-	if misspelt != nil && f.Auth == nil && f.scope != Project && f.approved { // ignoring the key might admit every client
-		f.Auth = &Auth{Setting: f.misspeltSetting("auth", misspelt)}
-	}
-	f.checkPolicy(misspeltPolicy)
+	f.breakMisspelt(misspelt)
+	f.checkPolicy(misspelt["policy"])
 	for name, m := range tree.Members(&f.doc.Root) { // after the file's policy is known
 		if slices.Contains(servers, name) && !f.list(name, &m.Value) {
 			break
@@ -190,13 +183,46 @@ func (f *configFile) note(offset int, reason, hint string) {
 func (f *configFile) noteMember(name string, m *hujson.ObjectMember) (intended string) {
 	known := []string{"servers", "mcpServers", "views", "auth", "policy", "policyMode", "audit", "approvals", "cluster",
 		"changes"}
+	if slices.Contains(known, name) {
+		return ""
+	}
 	for _, near := range text.Nearest(name, known, 1) {
-		if d := len(near) - len(name); !slices.Contains(known, name) && d*d <= 1 {
-			f.note(m.Name.StartOffset, "unknown key "+tree.Quote(name), fmt.Sprintf("did you mean %q?", near))
+		if d := len(near) - len(name); d*d <= 1 || strings.EqualFold(near, name) {
 			intended = near
 		}
 	}
+	if intended == "" {
+		intended = similarMembers[strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))]
+	}
+	if intended != "" {
+		f.note(m.Name.StartOffset, "unknown key "+tree.Quote(name), fmt.Sprintf("did you mean %q?", intended))
+	}
 	return intended
+}
+
+// similarMembers are names in lower case that people write for a member that protects requests.
+var similarMembers = map[string]string{
+	"authentication": "auth", "authorization": "auth", "authn": "auth", "authz": "auth", "auths": "auth",
+	"policies": "policy", "policyfile": "policy", "policyfiles": "policy", "policypath": "policy", "policydir": "policy",
+	"auditlog": "audit", "auditfile": "audit", "auditpath": "audit", "audits": "audit", "auditing": "audit",
+	"approval": "approvals", "callapprovals": "approvals", "approve": "approvals",
+}
+
+// breakMisspelt marks a setting as broken if its name is misspelt. Without it, requests would go on without it: any
+// client would be admitted, or nothing recorded.
+func (f *configFile) breakMisspelt(misspelt map[string]*hujson.ObjectMember) {
+	if f.scope == Project || !f.approved {
+		return
+	}
+	if m := misspelt["auth"]; m != nil && f.Auth == nil {
+		f.Auth = &Auth{Setting: f.misspeltSetting("auth", m)}
+	}
+	if m := misspelt["audit"]; m != nil && f.Audit == nil {
+		f.Audit = &Audit{Setting: f.misspeltSetting("audit", m)}
+	}
+	if m := misspelt["approvals"]; m != nil && f.Approvals == nil {
+		f.Approvals = &CallApprovals{Setting: f.misspeltSetting("approvals", m)}
+	}
 }
 
 // list reads the rows of one member. It returns false if the file has too many rows.

@@ -77,7 +77,7 @@ func policyFiles(path string) ([]string, error) {
 	}
 	var files []string
 	for _, e := range entries {
-		if filepath.Ext(e.Name()) == ".cedar" {
+		if filepath.Ext(e.Name()) == ".cedar" && e.Name()[0] != '.' { // a dot: an editor's lock
 			files = append(files, filepath.Join(path, e.Name()))
 		}
 	}

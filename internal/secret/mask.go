@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 	"html"
 	"net/http"
-	"strconv"
 	"strings"
 	"unicode/utf16"
 
-	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/internal/wire"
 )
 
 // Mask returns text without the secrets. If text was cut within a secret (it ends there, or an
@@ -32,36 +31,50 @@ func (s *Set) mask(text string, tail bool) string {
 	}
 	s.once.Do(s.build)
 	text = s.maskOnce(text, tail)
-	if plain := percent().ReplaceAllStringFunc(text, func(escape string) string {
-		b, _ := unhex(escape, 1, 2)
-		return string([]byte{byte(b)})
-	}); plain != text {
-		if masked := s.mask(plain, tail); masked != plain {
+	plain := text
+	for range maxPercent {
+		before := plain
+		if plain = unescapePercent(before); plain == before {
+			break
+		}
+		if masked := s.maskOnce(plain, tail); masked != plain {
 			return masked
 		}
 	}
 	return text
 }
 
-var percent = text.Pattern(`%[0-9a-fA-F]{2}`)
+// maxPercent limits how often a text is URL-unescaped. A text may be escaped any number of times: "%252525…".
+const maxPercent = 3
 
 // maskOnce masks secrets that are escaped once.
 func (s *Set) maskOnce(text string, tail bool) string {
-	var out strings.Builder
+	return replaceRanges(text, hiddenText, func(text string, replace func(from, to int)) {
+		begin, done := 0, 0 // of the last range, to which the next may be added
+		s.eachSecret(text, tail, func(from, to int) {
+			if from > done {
+				replace(begin, done)
+				begin = from
+			}
+			done = to
+		})
+		replace(begin, done)
+	})
+}
+
+// eachSecret calls hide with the ranges of secrets that are escaped once, in order.
+func (s *Set) eachSecret(text string, tail bool, hide func(from, to int)) {
 	done := 0
-	hide := func(from, to int) {
-		if from > done || done == 0 { // otherwise it continues a masked part
-			out.WriteString(text[done:from])
-			out.WriteString(Mask)
-		}
-		done = to
-	}
 	if tail {
-		if end := s.partialEnd(text); end > 0 {
-			hide(0, end)
+		if done = s.partialEnd(text); done > 0 {
+			hide(0, done)
 		}
 	}
 	for i := done; i < len(text); i++ {
+		if text[i] == '<' && markLength(text[i:]) > 0 {
+			i += markLength(text[i:]) - 1
+			continue
+		}
 		if n, end := s.longestAt(text, i); end > 0 {
 			from := i
 			if n.before && from > done && isBase64(text[from-1]) {
@@ -74,32 +87,46 @@ func (s *Set) maskOnce(text string, tail bool) string {
 				end++
 			}
 			hide(from, end)
+			done = end
 			i = end - 1
 		}
 	}
-	if done == 0 {
-		return text
-	}
-	return out.String() + text[done:]
 }
 
-// JSON returns raw without the secrets. If raw has none, it is returned unchanged. If a secret is
-// outside of a string, all of raw is replaced by the mask.
+// JSON returns raw without the secrets. If raw has none, it is returned unchanged. A secret outside of a string becomes
+// a string.
 func (s *Set) JSON(raw json.RawMessage) json.RawMessage {
 	text := string(raw)
 	masked := s.Mask(text)
 	if masked == text {
 		return raw
 	}
-	return valid([]byte(masked))
+	return validOr([]byte(masked), raw, s.Mask)
 }
 
-// valid returns a masked document, or the mask if the document is no longer valid.
-func valid(masked []byte) json.RawMessage {
-	if json.Valid(masked) {
+// validOr returns a masked document. If it is no longer valid, each string and each other value of raw is masked alone.
+func validOr(masked, raw []byte, mask func(string) string) json.RawMessage {
+	if wire.Valid(masked) {
 		return masked
 	}
-	return json.RawMessage(strconv.Quote(Mask))
+	var out []byte
+	done := 0
+	for i := 0; i < len(raw); {
+		end := scalarEnd(raw, i)
+		if end == i {
+			i++
+			continue
+		}
+		value := raw[i:end]
+		if m := mask(string(value)); m != string(value) {
+			if raw[i] != '"' || !wire.Valid([]byte(m)) {
+				m = string(wire.Quote(strings.Trim(m, `"`)))
+			}
+			out, done = append(append(out, raw[done:i]...), m...), end
+		}
+		i = end
+	}
+	return append(out, raw[done:]...)
 }
 
 // Header masks the values of h, in place.
@@ -131,6 +158,9 @@ func (s *Set) longestAt(text string, i int) (longest *needle, end int) {
 	try(text[i])
 	switch text[i] {
 	case '\\', '%', '&':
+		if s.isKnownEscape(text, i) {
+			break
+		}
 		decodeEscape(text[i:], func(is string, _ int) {
 			if is[0] != text[i] {
 				try(is[0])
@@ -138,6 +168,22 @@ func (s *Set) longestAt(text string, i int) (longest *needle, end int) {
 		})
 	}
 	return longest, end
+}
+
+// isKnownEscape reports whether no secret begins with the escape at i, or longestAt has looked for it at i-1. This is
+// the common case.
+func (s *Set) isKnownEscape(text string, i int) bool {
+	switch {
+	case text[i] == '%':
+		c, ok := unhex(text, i+1, 2)
+		return !ok || c != '%' && len(s.byFirstByte[c]) == 0 || c == '%' && !strings.HasPrefix(text[i+3:], "25") &&
+			(i+4 >= len(text) || hexValue(text[i+3]) == 16 || hexValue(text[i+4]) == 16)
+	case text[i] == '&':
+		return strings.IndexByte(text[i:min(len(text), i+12)], ';') < 0
+	}
+	last := i + maxBackslashes - 1 // of the longest run of backslashes that is one escape
+	return i > 0 && text[i-1] == '\\' &&
+		!(last < len(text) && text[last] != '\\' && backslashes(text[i:]) == maxBackslashes-1)
 }
 
 // partialEnd returns the end of a secret that begins before the text, or 0 if there is none.
@@ -290,6 +336,13 @@ func unhex(s string, offset, n int) (rune, bool) {
 	if offset+n > len(s) {
 		return 0, false
 	}
-	v, err := strconv.ParseUint(s[offset:offset+n], 16, 32)
-	return rune(v), err == nil
+	var v rune
+	for _, c := range []byte(s[offset : offset+n]) {
+		digit := hexValue(c)
+		if digit == 16 {
+			return 0, false
+		}
+		v = v<<4 | rune(digit)
+	}
+	return v, true
 }

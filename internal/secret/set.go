@@ -108,18 +108,19 @@ func (s *Set) Result(raw json.RawMessage) json.RawMessage {
 	if s == nil {
 		return raw
 	}
-	masked := raw
+	var tokens []string // each with the text that stands for it
 	for _, v := range s.all()[len(s.values):] {
 		token := v[strings.IndexByte(v, ' ')+1:] // without "Bearer "
 		// Its end is compared first, because it is short and unique.
 		if len(token) >= leastToken && bytes.Contains(raw, []byte(token[max(0, len(token)-32):])) {
-			masked = bytes.ReplaceAll(masked, []byte(token), []byte(Mask))
+			tokens = append(tokens, token, hiddenText(token))
 		}
 	}
-	if bytes.Equal(masked, raw) {
+	if tokens == nil {
 		return raw
 	}
-	return valid(masked)
+	mask := strings.NewReplacer(tokens...).Replace
+	return validOr([]byte(mask(string(raw))), raw, mask)
 }
 
 func (s *Set) build() {

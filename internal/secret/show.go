@@ -11,7 +11,7 @@ import (
 // Variables stay as they are written, except for their defaults.
 func Text(s string) string {
 	const maxVariables = 200 // variables; nested variables are read again at each level
-	if strings.Contains(s, "PRIVATE KEY-----") || strings.Count(s, "${") > maxVariables {
+	if strings.Count(s, "${") > maxVariables {
 		return Mask
 	}
 	return replaceParts(s, func(s string) string { return replaceLikely(s, hideText) }, func(variable string) string {

@@ -73,8 +73,8 @@ func TestATapIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`"goes":"indus->server","server":"s","session":"`, `"params":{"name":"t","arguments":{"a":"<secret>","b":"<&>"}}}`,
-		`<secret>","c":"Bearer <secret>"}}}`, `"goes":"server->indus"`, `"id":1,"result":{"n":9007199254740993}}`,
+		`"goes":"indus->server","server":"s","session":"`, `"params":{"name":"t","arguments":{"a":"<secret: 14 characters>","b":"<&>"}}}`,
+		`<secret: 22 characters>","c":"Bearer <secret: 6 characters>"}}}`, `"goes":"server->indus"`, `"id":1,"result":{"n":9007199254740993}}`,
 		`"error":{"code":-32602,"message":"no"}`,
 		`"method":"tools/call","leftOut":1048578,"message":{"jsonrpc":"2.0","id":1}}`,
 	} {

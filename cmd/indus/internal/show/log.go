@@ -120,7 +120,8 @@ func (m *masker) Hide(masks []func(json.RawMessage) json.RawMessage) {
 // Learn adds a credential to the masked values. The last 256 are kept.
 func (m *masker) Learn(credential secret.Value) { m.learned.Learn(credential.Reveal()) }
 
-// Masked returns a JSON document without the values to hide, and without values that look like a credential.
+// Masked returns a JSON document without the values to hide, and without values that look like a credential. Nothing
+// else is hidden.
 func (m *masker) Masked(doc json.RawMessage) json.RawMessage {
 	m.mu.Lock()
 	masks := m.masks

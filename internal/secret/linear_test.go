@@ -1,0 +1,42 @@
+package secret_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/indusagi/indus/internal/secret"
+	"github.com/indusagi/indus/internal/testkit/linear"
+	"github.com/indusagi/indus/internal/wire"
+)
+
+// shapes are units of which a caller may make a text of any length. Each was slow in some version, or looks so.
+var shapes = []string{
+	"a=", "token=", "token=abcdef ", `token="`, `token=\"a;`, "token:\n  ", "--token ", "Bearer ", "x", " ", "\\", `\"`, "%25",
+	"://a:", "://user:secret-of-the-user@h/", "ghp_", "eyJ_______.", "eyJhbGciOi.eyJhbGciOi.", "-----BEGIN PRIVATE KEY----- ",
+	"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANB\n", "<secret: 1", "aHVudGVyMWh1bnRlcg==", "{", "[", `{"token":`, `{"properties":{"token":`, `["--token",`,
+	`{"name":"token","value":"abcdefgh"},`, "token=$(", "cookie: a=b; ", "password: a b\n", "ключ=", "the token is wrong. ",
+}
+
+// TestMaskingIsLinear checks that the time grows as the text does, which is at most 20 ms for 1 MiB.
+func TestMaskingIsLinear(t *testing.T) {
+	known := secret.New(append(values, "Bearer abcdefgh-0123456789", `pass\word"%25`)...)
+	for name, mask := range map[string]func(string){
+		"text":     func(s string) { secret.MaskText(s) },
+		"string":   func(s string) { secret.MaskLikely(wire.Quote(s)) },
+		"document": func(s string) { secret.MaskLikely(json.RawMessage(s)) },
+		"known":    func(s string) { known.Mask(s) },
+	} {
+		for _, shape := range shapes {
+			if name == "document" && !strings.ContainsAny(shape[:1], "[{\"") {
+				continue
+			}
+			linear.Check(t, fmt.Sprintf("%s %q", name, shape), 20*time.Millisecond, func(size int) func() {
+				s := strings.Repeat(shape, size/len(shape))
+				return func() { mask(s) }
+			})
+		}
+	}
+}
