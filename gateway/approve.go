@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"github.com/indusagi/indus/gateway/internal/definition"
 	"strings"
 	"time"
 
@@ -102,7 +103,7 @@ func (x *exchange) approvalItem(it *item, v *policy.Verdict) approval.Item {
 		i.Origin = originOf(s).fingerprint
 	}
 	if it.tool != nil {
-		i.Definition = sha256.Sum256(canonical(it.tool.Wire.JSON))
+		i.Definition = sha256.Sum256(definition.Canonical(it.tool.Wire.JSON))
 	} else {
 		i.Definition = sha256.Sum256([]byte(string(it.Kind) + " " + string(it.action)))
 	}
@@ -116,7 +117,7 @@ func (x *exchange) describe(ctx context.Context, it *item, i *approval.Item) {
 		i.Shown, i.Bytes = g.mask(it.arguments), len(it.arguments)
 	}
 	if s, ok := g.attached.Fleet.Server(it.Server); ok {
-		i.Program = g.maskText(programOf(s))
+		i.Program = g.maskText(definition.Program(s))
 	}
 	if it.tool == nil {
 		return

@@ -1,16 +1,11 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"slices"
-	"strconv"
-	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/gateway/internal/definition"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -58,36 +53,10 @@ func (g *Gateway) checkJudged(ctx context.Context, server config.Server, _ toolb
 		return nil, errRedefined
 	}
 	now := g.attached.Snapshot("")
-	if now == it.source || listedIn(now, it.tool) {
+	if now == it.source || definition.Listed(now, it.tool) {
 		return nil, nil
 	}
 	return nil, errRedefined
-}
-
-// listedIn reports whether a snapshot has a tool with the same definition.
-func listedIn(s *toolbox.Snapshot, tool *toolbox.Descriptor) bool {
-	for i := range s.Tools {
-		if d := &s.Tools[i]; d.Server == tool.Server && d.Tool == tool.Tool && sameDefinition(d, tool) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(s.Kinds, func(kind *toolbox.Snapshot) bool { return listedIn(kind, tool) })
-}
-
-// canonical returns a JSON value without spaces, with ordered members and one spelling of each string. Numbers stay as
-// they are written. A value that repeats a member or is not UTF-8 has no such form, and is returned as it is.
-func canonical(raw json.RawMessage) json.RawMessage {
-	v := jsontext.Value(raw).Clone()
-	if v.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false)) != nil {
-		return raw
-	}
-	return json.RawMessage(v)
-}
-
-// sameDefinition reports whether two tools have the same definition. Spaces and the order of members do not matter.
-func sameDefinition(a, b *toolbox.Descriptor) bool {
-	return bytes.Equal(a.Wire.JSON, b.Wire.JSON) ||
-		bytes.Equal(canonical(a.Wire.JSON), canonical(b.Wire.JSON))
 }
 
 // runJudged runs an admitted call. If its tool has another definition when the connection is there, the call is decided
@@ -132,24 +101,4 @@ func (g *Gateway) refresh(ctx context.Context, x *exchange, it *item) *refusal {
 	}
 	it.tool, it.Item, it.origin = d, g.toolItem(d), ""
 	return nil
-}
-
-// programOf returns what a server runs, for a person: its command and arguments, or its URL.
-func programOf(s config.Server) string {
-	text := ""
-	switch t := s.Transport.(type) {
-	case config.Stdio:
-		words := append([]string{t.Command}, t.Args...)
-		for i, w := range words {
-			if strings.ContainsFunc(w, func(r rune) bool { return r == ' ' || r == '"' || !strconv.IsPrint(r) }) || w == "" {
-				words[i] = strconv.Quote(w)
-			}
-		}
-		text = strings.Join(words, " ")
-	case config.HTTP:
-		text = t.URL
-	case config.SSE:
-		text = t.URL
-	}
-	return s.Mask(text)
 }

@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"github.com/indusagi/indus/gateway/internal/definition"
+	"github.com/indusagi/indus/gateway/internal/naming"
 	"slices"
 	"strings"
 	"sync"
@@ -51,15 +53,15 @@ func (v *view) relay(
 	}
 	if protocol.AcceptsRequests(m.Client.Capabilities) {
 		if r := rightsIn(ctx); r != nil {
-			m.Client = wrapPeers(m.Client, r.askPeer)
+			m.Client = naming.WrapPeers(m.Client, r.askPeer)
 		}
 		if v.scope.server == "" {
 			ctx = context.WithValue(ctx, severalKey{}, true)
-			m.Client = wrapPeers(m.Client, namingPeer)
+			m.Client = naming.WrapPeers(m.Client, naming.Peer)
 		}
 	}
 	if m.Era == interop.Legacy && !v.transparent {
-		m.Client = wrapPeers(m.Client, v.taskPeer(m.Caller))
+		m.Client = naming.WrapPeers(m.Client, v.taskPeer(m.Caller))
 	}
 	return next(ctx, m, back)
 }
@@ -68,7 +70,7 @@ func (v *view) relay(
 // definition of the tool that a policy admitted.
 func requestDigest(ctx context.Context, m interop.Message) [32]byte {
 	if it := judgedIn(ctx); it != nil {
-		return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params), canonical(it.tool.Wire.JSON))
+		return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params), definition.Canonical(it.tool.Wire.JSON))
 	}
 	return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params))
 }
@@ -138,7 +140,7 @@ func (g *Gateway) wrapUpstream(origin serverOrigin) func(next interop.Peer) inte
 			}
 			result, err := g.forwardRequest(ctx, c.Era, origin, m, next)
 			if err != nil && ctx.Value(severalKey{}) != nil {
-				err = nameURLs(origin.server, err)
+				err = naming.URLs(origin.server, err)
 			}
 			return result, err
 		}
@@ -246,13 +248,14 @@ func (g *Gateway) sealState(
 	}
 	var edits []wire.Edit
 	if state, ok := wire.Lookup(result, "requestState"); ok {
-		edits = append(edits, wire.Edit{Key: "requestState", Value: wire.Quote(g.opts.Host.Keys.Seal(sealed.Token{
-			Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(ctx, m), Expires: time.Now().Add(stateTime),
-			Data: origin.seal(ctx, state),
-		}))})
+		token := sealed.Token{
+			Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(ctx, m),
+			Expires: time.Now().Add(stateTime), Data: origin.seal(ctx, state),
+		}
+		edits = append(edits, wire.Edit{Key: "requestState", Value: wire.Quote(g.opts.Host.Keys.Seal(token))})
 	}
 	if requests, ok := wire.Lookup(result, "inputRequests"); ok && ctx.Value(severalKey{}) != nil {
-		named, err := nameRequests(origin.server, requests)
+		named, err := naming.Requests(origin.server, requests)
 		if err != nil {
 			return nil, interop.NewFault(interop.Protocol, origin.server, m.Method, err)
 		}

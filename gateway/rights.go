@@ -91,7 +91,8 @@ func (g *Gateway) MayAdminister(id *identity.Identity, address string) bool {
 }
 
 // MayApprove reports whether a caller may decide about the approval of a call by another person. The policy decides
-// about Action::"approve" on the tool, as the tool is now, with the client and the view of the call. Without a policy that is enforced, members of [identity.AdminGroup] may.
+// about Action::"approve" on the tool, as the tool is now, with the client and the view of the call. Without a policy
+// that is enforced, members of [identity.AdminGroup] may.
 func (g *Gateway) MayApprove(id *identity.Identity, call *approval.Subject, address string) bool {
 	return g.mayManage(id, &policy.Request{
 		Action: policy.Approve, Item: g.PolicyItem(call.Server, call.Tool), View: call.View, Client: call.Client,

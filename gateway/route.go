@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/gateway/internal/methods"
+	"github.com/indusagi/indus/gateway/internal/uris"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
@@ -276,7 +277,7 @@ func (v *view) ownersOf(ctx context.Context, needs []string, requester listReque
 			return []ownName{owner}
 		}
 		_, ok = templates().match(own, server)
-		if ok && !escapesDirectory(own) && requester.kind.rights.lists(partItem(nil, methods.ByURI, owner)) {
+		if ok && !uris.EscapesDirectory(own) && requester.kind.rights.lists(partItem(nil, methods.ByURI, owner)) {
 			return []ownName{owner}
 		}
 		return nil
@@ -287,7 +288,7 @@ func (v *view) ownersOf(ctx context.Context, needs []string, requester listReque
 	if owner, ok := v.lookup(ctx, "resources/list", requester, uri); ok {
 		return []ownName{owner}
 	}
-	if owner, ok := templates().match(uri, ""); ok && (!v.isPartial() || !escapesDirectory(uri)) {
+	if owner, ok := templates().match(uri, ""); ok && (!v.isPartial() || !uris.EscapesDirectory(uri)) {
 		if owner.own = uri; requester.kind.rights.lists(partItem(nil, methods.ByURI, owner)) {
 			return []ownName{owner}
 		}
