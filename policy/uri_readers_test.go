@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,9 @@ import (
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/indusagi/indus/policy"
 )
+
+// notInJavaScript lists hosts that only JavaScript refuses: it decodes Punycode. Such a host has no server.
+var notInJavaScript = []string{"xn--a.example", "xn--.example"}
 
 // A URI that the policy accepts has one reading: the parsers of JavaScript, Go and Python keep it, and find the same
 // scheme, host and path in it. testdata/uris.json has spellings, with the reading of Python's urlsplit.
@@ -54,7 +58,10 @@ func TestAURIHasOneReadingOrNone(t *testing.T) {
 			t.Errorf("%q: Go reads %v, %v", row.URI, u, err)
 			continue
 		}
-		if node[i] == nil { // JavaScript takes it for no URL: such a host has no server
+		if node[i] == nil {
+			if !slices.Contains(notInJavaScript, u.Hostname()) {
+				t.Errorf("%q: JavaScript reads no URL", row.URI)
+			}
 			continue
 		}
 		if node[i][0] != row.URI {
