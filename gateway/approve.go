@@ -257,8 +257,8 @@ func (x *exchange) readAnswer(m interop.Message) interop.Message {
 	return m
 }
 
-// takeAnswer decides about the approval id with the answer of the client that readAnswer found. It reports whether there
-// is such an answer. An answer to the question about another call decides nothing.
+// takeAnswer decides about the approval id with the answer of the client that readAnswer found. It reports whether
+// there is such an answer. An answer to the question about another call decides nothing.
 func (x *exchange) takeAnswer(ctx context.Context, book *approval.Book, id string) bool {
 	x.mu.Lock()
 	isOwn := x.approvalID == id && x.answer != nil

@@ -130,8 +130,8 @@ func parseRate(text string) (Rate, error) {
 	return Rate{Calls: calls, Per: time.Duration(count) * rateUnits[parts[3]]}, nil
 }
 
-// covers reports whether the scope of the rule has an action. No action is a member of another. A permit has the actions
-// approve and administer only if its scope names them: they give power over the requests of others.
+// covers reports whether the scope of the rule has an action. No action is a member of another. A permit has the
+// actions approve and administer only if its scope names them: they give power over the requests of others.
 func (r *rule) covers(action Action) bool {
 	uid := types.EntityUID{Type: "Action", ID: types.String(action)}
 	switch scope := r.ast.Action.(type) {

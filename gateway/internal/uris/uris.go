@@ -12,7 +12,8 @@ import (
 )
 
 // HasOneReading reports whether all servers read a URI in the same way. Parsers of URLs drop control characters and
-// take a backslash as a slash. Other characters that a URI cannot have are encoded by all of them. A template may have them.
+// take a backslash as a slash. Other characters that a URI cannot have are encoded by all of them. A template may
+// have them.
 func HasOneReading(uri string) bool {
 	isAmbiguous := func(r rune) bool { return unicode.IsControl(r) || r == '\\' }
 	if uri != strings.TrimSpace(uri) || strings.ContainsFunc(uri, isAmbiguous) {
