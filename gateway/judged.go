@@ -11,8 +11,8 @@ import (
 )
 
 // A decision is for one definition of a tool. Between the decision and the call, the server may list another one: it
-// was idle, not started yet, restarted or replaced. So the definition goes along with the call, and is compared when the
-// connection of the call is there. If it differs, the call is decided again.
+// was idle, not started yet, restarted or replaced. So the definition goes along with the call, and is compared when
+// the connection of the call is there. If it differs, the call is decided again.
 
 // judgedKey is the context key of the item that a call was admitted for.
 type judgedKey struct{}
