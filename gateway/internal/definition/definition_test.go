@@ -1,0 +1,36 @@
+package definition_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/indusagi/indus/gateway/internal/definition"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// Spaces, the order of members and the spelling of a string do not make another definition. Everything else does.
+func TestSameDefinition(t *testing.T) {
+	t.Parallel()
+	tool := func(text string) *toolbox.Descriptor {
+		return &toolbox.Descriptor{Wire: toolbox.Wire{JSON: json.RawMessage(text)}}
+	}
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{`{"a":1,"b":{"c":2,"d":3}}`, `{ "b": {"d":3, "c":2}, "a":1 }`, true},
+		{`{"a":"\u0065"}`, `{"a":"e"}`, true},
+		{`{"a":[1,2]}`, `{"a":[2,1]}`, false},
+		{`{"a":"b"}`, `{"a":"B"}`, false},
+		{`{"a":"b"}`, `{"a":"b "}`, false},
+		{`{"a":null}`, `{}`, false},
+		{`{"a":9007199254740993}`, `{"a":9007199254740992}`, false},
+		{`{"a":0.1}`, `{"a":0.10000000000000000001}`, false},
+		{`{"a":1,"a":2}`, `{"a":2,"a":1}`, false},
+		{`{"a":1,"a":2}`, `{"a":2}`, false},
+	} {
+		if got := definition.Same(tool(c.a), tool(c.b)); got != c.same {
+			t.Errorf("%s and %s: same is %v", c.a, c.b, got)
+		}
+	}
+}
