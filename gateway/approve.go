@@ -13,6 +13,7 @@ import (
 	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/gateway/internal/definition"
+	"github.com/indusagi/indus/internal/canonical"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/secret"
@@ -100,10 +101,10 @@ func (x *exchange) approvalItem(it *item, v *policy.Verdict) approval.Item {
 		i.Client = x.message.Client.Name
 	}
 	if s, ok := x.view.gateway.attached.Fleet.Server(it.Server); ok {
-		i.Origin = originOf(s).fingerprint
+		i.Origin = definition.Origin(s)
 	}
 	if it.tool != nil {
-		i.Definition = sha256.Sum256(definition.Canonical(it.tool.Wire.JSON))
+		i.Definition = sha256.Sum256(canonical.JSON(it.tool.Wire.JSON))
 	} else {
 		i.Definition = sha256.Sum256([]byte(string(it.Kind) + " " + string(it.action)))
 	}

@@ -49,7 +49,7 @@ func (g *Gateway) checkJudged(ctx context.Context, server config.Server, _ toolb
 	if it == nil || it.tool.Server != server.ID {
 		return nil, nil
 	}
-	if it.origin != "" && it.origin != originOf(server).fingerprint {
+	if it.origin != "" && it.origin != definition.Origin(server) {
 		return nil, errRedefined
 	}
 	now := g.attached.Snapshot("")

@@ -45,8 +45,8 @@ func newShifty(t testing.TB, policy string, mount interop.FleetOptions) *shifty 
 	return s
 }
 
-func (*shifty) servers(command string) []config.Server {
-	return []config.Server{{ID: "a", Transport: config.Stdio{Command: command, Args: []string{"--pay", "two words"}}}}
+func (*shifty) servers(command string, env ...config.Pair) []config.Server {
+	return []config.Server{{ID: "a", Transport: config.Stdio{Command: command, Args: []string{"--pay", "two words"}, Env: env}}}
 }
 
 // starting starts a server at each connection.
@@ -156,23 +156,36 @@ func TestACallIsJudgedByTheDefinitionThatRuns(t *testing.T) {
 	}
 }
 
-// Spaces and the order of members are no other definition. The program that the server runs is part of a grant.
+// Spaces and the order of members are no other definition. The program that the server runs is part of a grant, with
+// the variables that it gets, and without their secrets.
 func TestAGrantIsForOneProgram(t *testing.T) {
 	t.Parallel()
-	for _, replaced := range []bool{false, true} {
+	account := func(name, token string) []config.Pair {
+		return []config.Pair{{Name: "ACCOUNT", Value: config.NewSecret(name)}, {Name: "TOKEN", Value: config.NewSecret(token)}}
+	}
+	for _, c := range []struct {
+		change  string
+		command string
+		env     []config.Pair
+		runs    bool
+	}{
+		{"nothing", "bank", account("mine", "s3cret-1"), true},
+		{"a token", "bank", account("mine", "s3cret-2"), true},
+		{"the command", "another", account("mine", "s3cret-1"), false},
+		{"a variable", "bank", account("yours", "s3cret-1"), false},
+	} {
 		s := newShifty(t, asksForPayments, interop.FleetOptions{Known: knownPayment, Lazy: true})
+		s.Reload(s.servers("bank", account("mine", "s3cret-1")...), nil)
 		if got := s.call(); !strings.Contains(got, "waits for approval") {
 			t.Fatal(got)
 		}
 		if item := s.grant(); item.Program != `bank --pay "two words"` || item.Origin == "" {
 			t.Errorf("the approver sees %q", item.Program)
 		}
-		if replaced {
-			s.Reload(s.servers("another"), nil)
-		}
+		s.Reload(s.servers(c.command, c.env...), nil)
 		got := s.call()
-		if waits := strings.Contains(got, "waits for approval"); waits != replaced || s.ran.Load() != map[bool]int64{false: 1}[replaced] {
-			t.Errorf("replaced %v: %s, ran %d times", replaced, got, s.ran.Load())
+		if waits := strings.Contains(got, "waits for approval"); waits == c.runs || s.ran.Load() != map[bool]int64{true: 1}[c.runs] {
+			t.Errorf("%s changes: %s, ran %d times", c.change, got, s.ran.Load())
 		}
 	}
 }

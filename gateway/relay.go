@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/indusagi/indus/gateway/internal/definition"
 	"github.com/indusagi/indus/gateway/internal/naming"
+	"github.com/indusagi/indus/internal/canonical"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/wire"
@@ -70,7 +70,7 @@ func (v *view) relay(
 // definition of the tool that a policy admitted.
 func requestDigest(ctx context.Context, m interop.Message) [32]byte {
 	if it := judgedIn(ctx); it != nil {
-		return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params), definition.Canonical(it.tool.Wire.JSON))
+		return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params), canonical.JSON(it.tool.Wire.JSON))
 	}
 	return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params))
 }

@@ -172,7 +172,7 @@ func newAttachment(l Ledger, servers []config.Server, o *Options) *Attachment {
 		visible: &toolbox.Snapshot{Version: 1},
 		guard: guard{
 			recorded: map[toolID]Entry{}, heldByName: map[string]toolID{}, approved: newApprovals(),
-			enrolling: map[origin]bool{}, sumCache: map[string]cachedSum{},
+			enrolling: map[origin]bool{}, sumCache: map[string]toolVersion{},
 		},
 	}
 	a.life, a.endLife = context.WithCancel(context.Background())

@@ -3,13 +3,17 @@ package definition
 
 import (
 	"bytes"
-	"encoding/json"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"github.com/indusagi/indus/internal/canonical"
+	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/interop/config"
+	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -23,20 +27,31 @@ func Listed(s *toolbox.Snapshot, tool *toolbox.Descriptor) bool {
 	return slices.ContainsFunc(s.Kinds, func(kind *toolbox.Snapshot) bool { return Listed(kind, tool) })
 }
 
-// Canonical returns a JSON value without spaces, with ordered members and one spelling of each string. Numbers stay as
-// they are written. A value that repeats a member or is not UTF-8 has no such form, and is returned as it is.
-func Canonical(raw json.RawMessage) json.RawMessage {
-	v := jsontext.Value(raw).Clone()
-	if v.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false)) != nil {
-		return raw
-	}
-	return json.RawMessage(v)
-}
-
 // Same reports whether two tools have the same definition. Spaces and the order of members do not matter.
 func Same(a, b *toolbox.Descriptor) bool {
 	return bytes.Equal(a.Wire.JSON, b.Wire.JSON) ||
-		bytes.Equal(Canonical(a.Wire.JSON), Canonical(b.Wire.JSON))
+		bytes.Equal(canonical.JSON(a.Wire.JSON), canonical.JSON(b.Wire.JSON))
+}
+
+// Origin identifies the program of a server: its [ledger.Fingerprint], and the values of its variables and headers. A
+// part of a value that is a likely secret does not count: it may be another one without a change of the program.
+func Origin(s config.Server) string {
+	h := sha256.New()
+	pairs := func(all []config.Pair) {
+		for _, p := range all {
+			fmt.Fprintf(h, "%q=%q\n", p.Name, secret.Named(p.Name, p.Value.Reveal()))
+		}
+	}
+	switch t := s.Transport.(type) {
+	case config.Stdio:
+		pairs(t.Env)
+	case config.HTTP:
+		pairs(t.Headers)
+	case config.SSE:
+		pairs(t.Headers)
+	}
+	of := config.Server{ID: s.ID, Transport: s.Transport, Identity: s.Identity}
+	return ledger.Fingerprint(of) + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // Program returns what a server runs, for a person: its command and arguments, or its URL.

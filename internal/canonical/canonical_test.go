@@ -1,19 +1,16 @@
-package definition_test
+package canonical_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
 
-	"github.com/indusagi/indus/gateway/internal/definition"
-	"github.com/indusagi/indus/toolbox"
+	"github.com/indusagi/indus/internal/canonical"
 )
 
-// Spaces, the order of members and the spelling of a string do not make another definition. Everything else does.
-func TestSameDefinition(t *testing.T) {
+// Spaces, the order of members and the spelling of a string do not make another value. Everything else does.
+func TestJSON(t *testing.T) {
 	t.Parallel()
-	tool := func(text string) *toolbox.Descriptor {
-		return &toolbox.Descriptor{Wire: toolbox.Wire{JSON: json.RawMessage(text)}}
-	}
 	for _, c := range []struct {
 		a, b string
 		same bool
@@ -28,9 +25,11 @@ func TestSameDefinition(t *testing.T) {
 		{`{"a":0.1}`, `{"a":0.10000000000000000001}`, false},
 		{`{"a":1,"a":2}`, `{"a":2,"a":1}`, false},
 		{`{"a":1,"a":2}`, `{"a":2}`, false},
+		{`{"a":1`, `{ "a":1`, false},
 	} {
-		if got := definition.Same(tool(c.a), tool(c.b)); got != c.same {
-			t.Errorf("%s and %s: same is %v", c.a, c.b, got)
+		same := bytes.Equal(canonical.JSON(json.RawMessage(c.a)), canonical.JSON(json.RawMessage(c.b)))
+		if same != c.same {
+			t.Errorf("%s and %s: same is %v", c.a, c.b, same)
 		}
 	}
 }
