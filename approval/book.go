@@ -103,6 +103,17 @@ func (b *Book) Require(ctx context.Context, item Item, describe func(*Item)) (It
 	return out, outcome, nil
 }
 
+// HasGrant reports whether Require would spend a grant for this item now.
+func (b *Book) HasGrant(ctx context.Context, item Item) (bool, error) {
+	all, err := b.file.Read(ctx)
+	if err != nil {
+		return false, err
+	}
+	item.Subject = item.Subject.bounded()
+	r := all.find(item.Subject.digest(item.Way), b.now())
+	return r != nil && r.State == Allowed, nil
+}
+
 // errNew is returned by require for an item that it would store.
 var errNew = errors.New("approval: a new item")
 
@@ -158,7 +169,8 @@ func (b *Book) step(ctx context.Context, edit func(content, time.Time) (content,
 func (b *Book) newItem(item *Item, all content, now time.Time) Item {
 	shown, partial := shownOf(item.Shown)
 	return Item{
-		ID: newID(all), Subject: item.Subject, Shown: shown, Partial: partial, Bytes: cmp.Or(item.Bytes, len(item.Shown)),
+		ID: newID(all), Subject: item.Subject, Shown: shown, Partial: partial,
+		Bytes: cmp.Or(item.Bytes, len(item.Shown)), Program: clipJSON(item.Program, maxText),
 		Title: clipJSON(item.Title, maxText), Description: clipJSON(item.Description, maxText),
 		Rule: clipJSON(item.Rule, maxText), Way: item.Way, Changed: clipJSON(item.Changed, maxChanged),
 		Asked: now, Expires: now.Add(b.opts.Expire), State: Waiting,

@@ -44,9 +44,11 @@ type Subject struct {
 	// Server is the server that owns the tool, and Tool its own name of the tool.
 	Server string `json:"server"`
 	Tool   string `json:"tool"`
+	// Origin identifies the server's program: its command and arguments, or its URL. "" is unknown.
+	Origin string `json:"origin,omitempty"`
 	// Arguments is the digest of the exact bytes of the arguments.
 	Arguments Digest `json:"argumentsSha256"`
-	// Definition is the digest of the tool's definition.
+	// Definition is the digest of the tool's definition, in a form without spaces and with ordered members.
 	Definition Digest `json:"definitionSha256"`
 }
 
@@ -54,7 +56,7 @@ type Subject struct {
 // have the same bytes.
 func (s *Subject) digest(way Way) (d Digest) {
 	sum := sha256.New()
-	for _, text := range []string{s.Principal, s.Client, s.View, s.Server, s.Tool, string(way)} {
+	for _, text := range []string{s.Principal, s.Client, s.View, s.Server, s.Tool, s.Origin, string(way)} {
 		var length [8]byte
 		binary.BigEndian.PutUint64(length[:], uint64(len(text)))
 		sum.Write(length[:])
@@ -68,7 +70,7 @@ func (s *Subject) digest(way Way) (d Digest) {
 
 // bounded returns the subject with texts that fit into the file.
 func (s Subject) bounded() Subject {
-	for _, name := range []*string{&s.Principal, &s.Client, &s.View, &s.Server, &s.Tool} {
+	for _, name := range []*string{&s.Principal, &s.Client, &s.View, &s.Server, &s.Tool, &s.Origin} {
 		*name = bounded(*name)
 	}
 	return s
@@ -135,6 +137,8 @@ type Item struct {
 	Shown   json.RawMessage `json:"arguments,omitempty"`
 	Partial bool            `json:"partial,omitempty"`
 	Bytes   int             `json:"argumentsBytes"`
+	// Program is what the server runs, for a person: its command and arguments, or its URL. At most 1 KiB is stored.
+	Program string `json:"program,omitempty"`
 	// Title and Description are those of the tool. At most 1 KiB of each is stored.
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`

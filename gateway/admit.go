@@ -95,9 +95,14 @@ type item struct {
 	// continues reports that the request continues one that was admitted.
 	continues bool
 	name      string // of a tool, as the caller uses it
-	unlisted  bool   // it is a tool that is in no list of its server
-	find      finder // returns the tool as it is now; nil: it is no tool
-	asked     string // the last approval that the client was asked for in its session
+	// hasState reports that the request has a state of a server, which is checked before the server gets the request.
+	hasState bool
+	source   *toolbox.Snapshot // the tools of all servers when tool was found
+	origin   string            // the origin that the spent grant is for; "": none was spent
+	unlisted bool              // it is a tool that is in no list of its server
+	find     finder            // returns the tool as it is now; nil: it is no tool
+	judged   judgedContext     // of the admitted call
+	asked    string            // the last approval that the client was asked for in its session
 }
 
 // finder returns the tool of a call, or nil if the caller sees no such tool.
@@ -139,7 +144,8 @@ type refusal struct {
 	retry   time.Duration // after this time the request may be admitted; 0: unknown
 	// result asks the client of a modern request for its answer. Nil means that text is the answer.
 	result json.RawMessage
-	again  bool // the client was asked, and the decision has to be made again
+	again  bool  // the client was asked, and the decision has to be made again
+	err    error // the answer, if text is not
 }
 
 // admit decides whether a request may reach an item: policy, limit and approval, in this order. It returns the entry to
@@ -153,17 +159,22 @@ func (g *Gateway) admit(ctx context.Context, it *item) (*entry, *refusal) {
 	if x.policies == nil {
 		return e, nil
 	}
+	return e, g.judge(ctx, x, it, e)
+}
+
+// judge decides about an item and stores the verdict in its entry. It returns the refusal, or nil.
+func (g *Gateway) judge(ctx context.Context, x *exchange, it *item, e *entry) *refusal {
 	refused := g.decide(ctx, x, it, e)
-	if refused == nil {
-		return e, nil
-	}
-	if x.report {
+	switch {
+	case refused == nil:
+		return nil
+	case x.report:
 		e.Reason = "report only: " + refused.text
 		g.logVerdict(x, it, refused)
-		return e, nil
+		return nil
 	}
 	e.refuse(refused)
-	return e, refused
+	return refused
 }
 
 // decide returns the reason for which a request is not admitted, or nil. A client may take minutes to answer a question
@@ -176,14 +187,9 @@ func (g *Gateway) decide(ctx context.Context, x *exchange, it *item, e *entry) *
 			return refused
 		}
 		if it.find != nil {
-			d, err := it.find(ctx, toolbox.Call{Name: it.name, Caller: x.message.Caller})
-			switch {
-			case err != nil:
-				return &refusal{outcome: audit.Denied, text: err.Error()}
-			case d == nil:
-				return &refusal{outcome: audit.Denied, hidden: true, text: noSuchTool}
+			if refused := g.refresh(ctx, x, it); refused != nil {
+				return refused
 			}
-			it.tool, it.Item = d, g.toolItem(d)
 		}
 		if now, report := g.policies(); now != nil && !report {
 			set = now
@@ -275,6 +281,8 @@ func (g *Gateway) logVerdict(x *exchange, it *item, r *refusal) {
 // toolAnswer returns the answer to a call that is not admitted.
 func (r *refusal) toolAnswer(name string) (*toolbox.Result, error) {
 	switch {
+	case r.err != nil:
+		return nil, r.err
 	case r.hidden:
 		return nil, &toolbox.UnknownTool{Name: name}
 	case r.result != nil:
@@ -290,6 +298,8 @@ func (r *refusal) toolAnswer(name string) (*toolbox.Result, error) {
 // does not exist.
 func (r *refusal) answer(m interop.Message, unknown error) (json.RawMessage, error) {
 	switch {
+	case r.err != nil:
+		return nil, r.err
 	case r.hidden:
 		return nil, unknown
 	case r.result != nil:
@@ -324,11 +334,14 @@ func (g *Gateway) admitCall(
 	if x == nil || x.policies == nil && x.main == nil {
 		return run(ctx)
 	}
-	d, err := find(ctx, c)
 	it := &item{
-		Item: policy.Item{Kind: policy.Tool, Name: c.Name}, action: policy.Call, tool: d, name: c.Name, arguments: c.Input,
-		find: find,
+		Item: policy.Item{Kind: policy.Tool, Name: c.Name}, action: policy.Call, name: c.Name, arguments: c.Input, find: find,
 	}
+	if x.policies != nil {
+		it.source = g.attached.Snapshot("")
+	}
+	d, err := find(ctx, c)
+	it.tool = d
 	if err != nil {
 		x.claim(it).end(nil, err)
 		return nil, err
@@ -336,10 +349,15 @@ func (g *Gateway) admitCall(
 	switch {
 	case d != nil:
 		it.Item = g.toolItem(d)
-		it.continues = x.continues(ctx, d.Server, c.Wire.JSON)
+		it.hasState, it.continues = x.continues(ctx, d.Server, c.Wire.JSON)
 	case x.enforces():
-		x.claim(it).refuse(&refusal{outcome: audit.Denied, text: noSuchTool})
-		return nil, &toolbox.UnknownTool{Name: c.Name}
+		unknown := &toolbox.UnknownTool{Name: c.Name}
+		if x.view.resolveTool(it) {
+			x.hide(ctx, it)
+		} else {
+			x.claim(it).end(nil, unknown)
+		}
+		return nil, unknown
 	}
 	if x.main == nil || !x.isNested(it) {
 		r, _, err := g.callItem(ctx, it, run)
@@ -366,7 +384,11 @@ func (g *Gateway) callItem(
 		r, err := refused.toolAnswer(it.name)
 		return r, e, err
 	}
-	r, err := run(ctx)
+	r, refused, err := g.runJudged(ctx, it, e, run)
+	if refused != nil {
+		r, err = refused.toolAnswer(it.name)
+		return r, e, err
+	}
 	if e != nil {
 		var raw json.RawMessage
 		if r != nil {

@@ -12,6 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/gateway/internal/definition"
+	"github.com/indusagi/indus/internal/canonical"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/secret"
@@ -43,9 +45,21 @@ func (g *Gateway) approve(ctx context.Context, x *exchange, it *item, e *entry, 
 	if book == nil {
 		return &refusal{outcome: audit.Denied, text: "this needs the approval of a person, and there is no place to ask"}
 	}
-	answered := x.takeAnswer(ctx, book)
 	wanted := x.approvalItem(it, v)
-	found, outcome, err := book.Require(ctx, wanted, func(i *approval.Item) { x.describe(ctx, it, i) })
+	require := func() (approval.Item, approval.Outcome, error) {
+		return book.Require(ctx, wanted, func(i *approval.Item) { x.describe(ctx, it, i) })
+	}
+	if it.hasState { // the server would refuse the state, and the grant would be spent for nothing
+		if has, err := book.HasGrant(ctx, wanted); has || err != nil {
+			return &refusal{outcome: audit.Denied, text: errStateForeign.Error(), err: errStateForeign}
+		}
+	}
+	found, outcome, err := require()
+	answered := ""
+	if err == nil && outcome == approval.Pending && x.takeAnswer(ctx, book, found.ID) {
+		answered = found.ID
+		found, outcome, err = require()
+	}
 	if err != nil {
 		return &refusal{outcome: audit.Denied, text: "this needs the approval of a person: " + err.Error()}
 	}
@@ -54,6 +68,7 @@ func (g *Gateway) approve(ctx context.Context, x *exchange, it *item, e *entry, 
 	case outcome == approval.Denied:
 		return denied(found)
 	case outcome != approval.Pending:
+		it.origin = wanted.Origin
 		return nil
 	case wanted.Way == approval.Other || !x.canAsk(it) || found.ID == answered || found.ID == it.asked:
 		return g.waits(found)
@@ -85,8 +100,11 @@ func (x *exchange) approvalItem(it *item, v *policy.Verdict) approval.Item {
 	if x.message.Client != nil {
 		i.Client = x.message.Client.Name
 	}
+	if s, ok := x.view.gateway.attached.Fleet.Server(it.Server); ok {
+		i.Origin = definition.Origin(s)
+	}
 	if it.tool != nil {
-		i.Definition = sha256.Sum256(it.tool.Wire.JSON)
+		i.Definition = sha256.Sum256(canonical.JSON(it.tool.Wire.JSON))
 	} else {
 		i.Definition = sha256.Sum256([]byte(string(it.Kind) + " " + string(it.action)))
 	}
@@ -98,6 +116,9 @@ func (x *exchange) describe(ctx context.Context, it *item, i *approval.Item) {
 	g := x.view.gateway
 	if it.arguments != nil {
 		i.Shown, i.Bytes = g.mask(it.arguments), len(it.arguments)
+	}
+	if s, ok := g.attached.Fleet.Server(it.Server); ok {
+		i.Program = g.maskText(definition.Program(s))
 	}
 	if it.tool == nil {
 		return
@@ -237,18 +258,19 @@ func (x *exchange) readAnswer(m interop.Message) interop.Message {
 	return m
 }
 
-// takeAnswer decides with the answer of the client that readAnswer found. It returns the id of the approval, or "" if
-// there is no answer.
-func (x *exchange) takeAnswer(ctx context.Context, book *approval.Book) string {
+// takeAnswer decides about the approval id with the answer of the client that readAnswer found. It reports whether
+// there is such an answer. An answer to the question about another call decides nothing.
+func (x *exchange) takeAnswer(ctx context.Context, book *approval.Book, id string) bool {
 	x.mu.Lock()
-	id := x.approvalID
-	x.approvalID = ""
-	x.mu.Unlock()
-	if id == "" || x.answer == nil {
-		return ""
+	isOwn := x.approvalID == id && x.answer != nil
+	if isOwn {
+		x.approvalID = ""
 	}
-	x.decideByAnswer(ctx, book, id, x.answer)
-	return id
+	x.mu.Unlock()
+	if isOwn {
+		x.decideByAnswer(ctx, book, id, x.answer)
+	}
+	return isOwn
 }
 
 // decideByAnswer stores the decision in the result of an elicitation. Without a decision the approval goes on waiting:
@@ -333,20 +355,24 @@ func (x *exchange) sendProgress(ctx context.Context, n int, i approval.Item) {
 
 // continues reports whether params continue an exchange that a server began with an input_required result. The state is
 // one that the gateway sealed for this server and caller after it had admitted the request. Before the request reaches
-// the server, openState checks that it is the same request, and that the state is used once.
-func (x *exchange) continues(ctx context.Context, server string, params json.RawMessage) bool {
-	if x.message.Era != interop.Modern {
-		return false
+// the server, openState checks that it is the same request, and that the state is used once. hasState reports whether
+// params have a state that openState will check.
+func (x *exchange) continues(
+	ctx context.Context, server string, params json.RawMessage,
+) (hasState, continues bool) {
+	if x.message.Era != interop.Modern || server == x.view.gateway.opts.Transparent {
+		return false, false
 	}
-	state, _ := protocol.LookupString(params, "requestState")
+	raw, hasState := wire.Lookup(params, "requestState")
+	state := string(wire.Text(raw))
 	if state == "" || !jsontext.Value(params).IsValid(jsontext.AllowInvalidUTF8(true)) { // a repeated member hides another
-		return false
+		return hasState, false
 	}
 	want := sealed.Want{Kind: sealed.RequestState, Principal: string(x.message.Caller), AnyRequest: true}
 	t, err := x.view.gateway.opts.Host.Keys.Open(state, want)
 	if err != nil {
-		return false
+		return hasState, false
 	}
 	origin, _, err := openOrigin(ctx, t.Data)
-	return err == nil && origin.server == server
+	return hasState, err == nil && origin.server == server
 }

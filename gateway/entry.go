@@ -175,6 +175,7 @@ func (x *exchange) recorded(
 	}()
 	result, err := next(ctx)
 	answered = true
+	x.explainUnknown(ctx, err)
 	return x.keep(result, err)
 }
 

@@ -122,6 +122,7 @@ type Gateway struct {
 	taskTools  taskTools
 	alteredMu  sync.Mutex
 	altered    *alteredTools // nil: not collected yet
+	alteredIn  *toolbox.Snapshot
 	alteredAt  time.Time
 	exchanges  atomic.Uint64 // number of exchanges that were given to Options.Tap
 }
@@ -190,6 +191,9 @@ func (g *Gateway) ledgerOptions() *ledger.Options {
 	mount.Memory = cmp.Or(mount.Memory, g.opts.Host.Memory, interop.NewMemory(0))
 	g.opts.Host.Memory = cmp.Or(g.opts.Host.Memory, mount.Memory)
 	mount.Endpoint = g.endpoints(mount.Endpoint)
+	if g.opts.Control.Policy != nil {
+		mount.Admit, mount.AdmitAll = g.checkJudged, true
+	}
 	if t := g.opts.Control.Telemetry; t != nil {
 		mount.Waits = t.Wait
 	}

@@ -155,6 +155,10 @@ func (v *view) unknown(m interop.Message, it *item) error {
 // unlisted returns the answer to a request for an item that the client does not see, and records it.
 func (v *view) unlisted(ctx context.Context, m interop.Message, it *item) error {
 	if x := exchangeOf(ctx); x.main != nil {
+		if unknown := v.unknown(m, it); x.enforces() && v.resolvePart(ctx, m, it) { // the answer has the caller's name
+			x.hide(ctx, it)
+			return unknown
+		}
 		e := x.claim(it)
 		if x.enforces() {
 			e.refuse(&refusal{outcome: audit.Denied, text: "nothing with this name is listed for the caller"})

@@ -72,7 +72,7 @@ func TestEveryRequestHasItsRecord(t *testing.T) {
 			_, _ = c.CallTool(t.Context(), call("a__open"))
 			last("mcp.tools.call a open allowed")
 			_, _ = c.CallTool(t.Context(), call("a__secret"))
-			last("mcp.tools.call  a__secret denied")
+			last("mcp.tools.call a secret denied")
 			_, _ = c.CallTool(t.Context(), call("b__open"))
 			last("mcp.tools.call b open deferred")
 			all := read()

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/gateway/internal/naming"
+	"github.com/indusagi/indus/internal/canonical"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/wire"
@@ -51,21 +53,25 @@ func (v *view) relay(
 	}
 	if protocol.AcceptsRequests(m.Client.Capabilities) {
 		if r := rightsIn(ctx); r != nil {
-			m.Client = wrapPeers(m.Client, r.askPeer)
+			m.Client = naming.WrapPeers(m.Client, r.askPeer)
 		}
 		if v.scope.server == "" {
 			ctx = context.WithValue(ctx, severalKey{}, true)
-			m.Client = wrapPeers(m.Client, namingPeer)
+			m.Client = naming.WrapPeers(m.Client, naming.Peer)
 		}
 	}
 	if m.Era == interop.Legacy && !v.transparent {
-		m.Client = wrapPeers(m.Client, v.taskPeer(m.Caller))
+		m.Client = naming.WrapPeers(m.Client, v.taskPeer(m.Caller))
 	}
 	return next(ctx, m, back)
 }
 
-// requestDigest returns the digest of the parts that are equal in all requests of one exchange.
-func requestDigest(m interop.Message) [32]byte {
+// requestDigest returns the digest of the parts that are equal in all requests of one exchange: the request, and the
+// definition of the tool that a policy admitted.
+func requestDigest(ctx context.Context, m interop.Message) [32]byte {
+	if it := judgedIn(ctx); it != nil {
+		return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params), canonical.JSON(it.tool.Wire.JSON))
+	}
 	return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params))
 }
 
@@ -134,7 +140,7 @@ func (g *Gateway) wrapUpstream(origin serverOrigin) func(next interop.Peer) inte
 			}
 			result, err := g.forwardRequest(ctx, c.Era, origin, m, next)
 			if err != nil && ctx.Value(severalKey{}) != nil {
-				err = nameURLs(origin.server, err)
+				err = naming.URLs(origin.server, err)
 			}
 			return result, err
 		}
@@ -200,7 +206,7 @@ func (g *Gateway) openState(
 		return m.Params, func(error) {}, nil
 	}
 	text, _ := wire.Unquote(state)
-	want := sealed.Want{Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(m)}
+	want := sealed.Want{Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(ctx, m)}
 	t, err := g.opts.Host.Keys.Open(text, want)
 	if err != nil {
 		return nil, nil, protocol.InvalidParams("requestState", "%v", err)
@@ -242,13 +248,14 @@ func (g *Gateway) sealState(
 	}
 	var edits []wire.Edit
 	if state, ok := wire.Lookup(result, "requestState"); ok {
-		edits = append(edits, wire.Edit{Key: "requestState", Value: wire.Quote(g.opts.Host.Keys.Seal(sealed.Token{
-			Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(m), Expires: time.Now().Add(stateTime),
-			Data: origin.seal(ctx, state),
-		}))})
+		token := sealed.Token{
+			Kind: sealed.RequestState, Principal: string(m.Caller), Digest: requestDigest(ctx, m),
+			Expires: time.Now().Add(stateTime), Data: origin.seal(ctx, state),
+		}
+		edits = append(edits, wire.Edit{Key: "requestState", Value: wire.Quote(g.opts.Host.Keys.Seal(token))})
 	}
 	if requests, ok := wire.Lookup(result, "inputRequests"); ok && ctx.Value(severalKey{}) != nil {
-		named, err := nameRequests(origin.server, requests)
+		named, err := naming.Requests(origin.server, requests)
 		if err != nil {
 			return nil, interop.NewFault(interop.Protocol, origin.server, m.Method, err)
 		}
@@ -267,6 +274,10 @@ const maxUsedStates = 10_000
 // errStateUsed is returned if a client sends the same requestState of a server a second time.
 var errStateUsed = errors.New("its answers were given before, " +
 	"and each state is valid for one request; use the state of the last answer")
+
+// errStateForeign is returned if a call needs approval, and has a state that does not continue it.
+var errStateForeign error = protocol.InvalidParams("requestState",
+	"it is not the state of the last answer, or it was altered; send the request again without it")
 
 // errStateOld is returned if a client continues an approved call with a state of an earlier process.
 var errStateOld = errors.New("indus was restarted since the question, and an approved call runs once; " +

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/indusagi/indus/gateway/internal/naming"
 	"strings"
 	"testing"
 
@@ -190,7 +191,7 @@ func TestQuestionsNameTheirServer(t *testing.T) {
 		{"elicitation/create", `{"message":"a","message":"[hub] b"}`, ""},
 		{"elicitation/create", `[]`, ""},
 	} {
-		out, err := nameServer("git", test[0], json.RawMessage(test[1]))
+		out, err := naming.Server("git", test[0], json.RawMessage(test[1]))
 		if string(out) != test[2] || (err == nil) != (test[2] != "") {
 			t.Errorf("%s: %s, %v, want %s", test[1], out, err, test[2])
 		}
@@ -227,7 +228,7 @@ func TestALegacyClientIsToldWhoseURLItIs(t *testing.T) {
 	failed := interop.NewFault(interop.ToolError, "git", "tools/call t", &interop.RPCError{Code: protocol.CodeURLRequired, Message: "log in",
 		Data: json.RawMessage(`{"a":1,"elicitations":[{"mode":"url","elicitationId":"e1","url":"https://a.example/x","message":"Log in"},7]}`)})
 	var rpc *interop.RPCError
-	if !errors.As(nameURLs("git", failed), &rpc) {
+	if !errors.As(naming.URLs("git", failed), &rpc) {
 		t.Fatal(rpc)
 	}
 	want := `{"a":1,"elicitations":[{"mode":"url","elicitationId":"git/e1","url":"https://a.example/x","message":"[git] Log in","_meta":{"com.indusagi/server":"git"}},{}]}`
@@ -235,7 +236,7 @@ func TestALegacyClientIsToldWhoseURLItIs(t *testing.T) {
 		t.Errorf("%s, want %s", rpc.Data, want)
 	}
 	var heard string
-	peer := namingPeer(func(_ context.Context, m interop.Message) (json.RawMessage, error) {
+	peer := naming.Peer(func(_ context.Context, m interop.Message) (json.RawMessage, error) {
 		heard = string(m.Params)
 		return nil, nil
 	})

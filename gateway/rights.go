@@ -188,9 +188,10 @@ const alteredAge = time.Second
 // alteredTools returns the tools that differ from their approved version. As long as these are the same tools, it
 // returns the same pointer.
 func (g *Gateway) alteredTools() *alteredTools {
+	now := g.attached.Snapshot("")
 	g.alteredMu.Lock()
 	defer g.alteredMu.Unlock()
-	if g.altered != nil && time.Since(g.alteredAt) < alteredAge {
+	if g.altered != nil && g.alteredIn == now && time.Since(g.alteredAt) < alteredAge {
 		return g.altered
 	}
 	fresh := alteredTools{}
@@ -200,7 +201,7 @@ func (g *Gateway) alteredTools() *alteredTools {
 	if g.altered == nil || !maps.Equal(*g.altered, fresh) {
 		g.altered = &fresh
 	}
-	g.alteredAt = time.Now()
+	g.alteredAt, g.alteredIn = time.Now(), now
 	return g.altered
 }
 

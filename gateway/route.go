@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/gateway/internal/methods"
+	"github.com/indusagi/indus/gateway/internal/uris"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
@@ -43,7 +44,8 @@ func (v *view) request(ctx context.Context, server string, m interop.Message) (j
 	if err != nil { // telemetry and an activity refuse nothing: the server judges the params
 		it = &item{Item: policy.Item{Kind: policy.Server, Server: server}}
 	}
-	it.continues = it.continues || x.continues(ctx, server, m.Params)
+	hasState, continues := x.continues(ctx, server, m.Params)
+	it.hasState, it.continues = hasState, it.continues || continues
 	e, refused := v.gateway.admit(ctx, it)
 	if refused != nil {
 		return refused.answer(m, v.unknown(m, it))
@@ -98,6 +100,7 @@ func (v *view) getPrompt(ctx context.Context, row *methods.Row, m interop.Messag
 
 // lookup finds the owner of a listed name. It tries cached lists first, because servers need time to list.
 func (v *view) lookup(ctx context.Context, list string, requester listRequester, name string) (ownName, bool) {
+	_ = v.gateway.attached.Wait(ctx) // until the fleet has its servers
 	row := v.gateway.table[list]
 	if owner, ok := v.cachedOwner(ctx, row, requester, name); ok {
 		return owner, true
@@ -274,7 +277,7 @@ func (v *view) ownersOf(ctx context.Context, needs []string, requester listReque
 			return []ownName{owner}
 		}
 		_, ok = templates().match(own, server)
-		if ok && !escapesDirectory(own) && requester.kind.rights.lists(partItem(nil, methods.ByURI, owner)) {
+		if ok && !uris.EscapesDirectory(own) && requester.kind.rights.lists(partItem(nil, methods.ByURI, owner)) {
 			return []ownName{owner}
 		}
 		return nil
@@ -285,7 +288,7 @@ func (v *view) ownersOf(ctx context.Context, needs []string, requester listReque
 	if owner, ok := v.lookup(ctx, "resources/list", requester, uri); ok {
 		return []ownName{owner}
 	}
-	if owner, ok := templates().match(uri, ""); ok && (!v.isPartial() || !escapesDirectory(uri)) {
+	if owner, ok := templates().match(uri, ""); ok && (!v.isPartial() || !uris.EscapesDirectory(uri)) {
 		if owner.own = uri; requester.kind.rights.lists(partItem(nil, methods.ByURI, owner)) {
 			return []ownName{owner}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/indusagi/indus/gateway/internal/naming"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop"
 )
@@ -58,7 +59,7 @@ func (v tappedView) Handle(ctx context.Context, m interop.Message, back interop.
 	shown := Tapped{Client: true, Server: v.scope.server}
 	if m.Client != nil {
 		shown.Session = m.Client.Session
-		m.Client = wrapPeers(m.Client, func(next interop.Peer) interop.Peer { return v.tapPeer(shown, true, next) })
+		m.Client = naming.WrapPeers(m.Client, func(next interop.Peer) interop.Peer { return v.tapPeer(shown, true, next) })
 	}
 	if back != nil {
 		back = v.tapPeer(shown, true, back)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/gateway/internal/methods"
+	"github.com/indusagi/indus/gateway/internal/naming"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/wire"
@@ -114,7 +115,7 @@ func rewriteTask(
 		}
 	}
 	if requests, ok := wire.Lookup(result, "inputRequests"); ok && err == nil && nameServers {
-		requests, err = nameRequests(server, requests)
+		requests, err = naming.Requests(server, requests)
 		edits = append(edits, wire.Edit{Key: "inputRequests", Value: requests})
 	}
 	if err != nil {

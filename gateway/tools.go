@@ -253,6 +253,9 @@ func (t *shownTools) findTool(ctx context.Context, c toolbox.Call) (*toolbox.Des
 	if d != nil || t.rights == nil {
 		return d, nil
 	}
+	if err := t.gateway.attached.Wait(ctx); err != nil { // until the fleet has its servers
+		return nil, err
+	}
 	qualified := t.qualified(c.Name)
 	if err := t.gateway.attached.Fleet.Await(ctx, qualified); err != nil && ctx.Err() != nil {
 		return nil, err
@@ -279,6 +282,9 @@ func (t *shownTools) findTool(ctx context.Context, c toolbox.Call) (*toolbox.Des
 func (t *shownTools) checkModels(ctx context.Context, c toolbox.Call) error {
 	n := t.toolNamesFor(c.Caller)
 	if !n.apps[c.Name] && n.byName[c.Name] == nil {
+		if err := t.gateway.attached.Wait(ctx); err != nil {
+			return err
+		}
 		if err := t.gateway.attached.Fleet.Await(ctx, c.Name); err != nil {
 			return err
 		}

@@ -2,17 +2,14 @@ package gateway
 
 import (
 	"context"
-	"fmt"
-	"net/url"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/indusagi/indus/gateway/internal/methods"
+	"github.com/indusagi/indus/gateway/internal/uris"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/config"
-	"github.com/indusagi/indus/policy"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -113,7 +110,7 @@ func (s *scope) admits(server string, kind methods.NameKind, name string) bool {
 		return true
 	}
 	if kind == methods.ByURI {
-		if escapesDirectory(name) || !hasOneReading(name) {
+		if uris.EscapesDirectory(name) || !uris.HasOneReading(name) {
 			return false
 		}
 		name = config.Server{ID: server}.Prefixes()[0] + name
@@ -165,46 +162,6 @@ func canBegin(pattern, beginning string) bool {
 		}
 	}
 	return open || len(p) > len(b)
-}
-
-// hasOneReading reports whether all servers read a URI in the same way. Parsers of URLs drop control characters and
-// take a backslash as a slash. Other characters that a URI cannot have are encoded by all of them. A template may have
-// them.
-func hasOneReading(uri string) bool {
-	isDropped := func(r rune) bool { return unicode.IsControl(r) || r == '\\' }
-	if uri != strings.TrimSpace(uri) || strings.ContainsFunc(uri, isDropped) {
-		return false
-	}
-	literal, _, _ := strings.Cut(uri, "{")
-	var encoded strings.Builder
-	for _, b := range []byte(literal) {
-		if b <= ' ' || b >= 0x7f || strings.IndexByte("\"<>^|`}", b) >= 0 {
-			fmt.Fprintf(&encoded, "%%%02X", b)
-		} else {
-			encoded.WriteByte(b)
-		}
-	}
-	_, err := policy.CanonicalURI(encoded.String())
-	return err == nil || !policy.IsSpecial(literal)
-}
-
-// maxEncodings bounds how often a URI may be percent-encoded to match a pattern.
-const maxEncodings = 4
-
-// escapesDirectory reports whether a URI may lead out of the directory that it seems to be in. No pattern matches such
-// a URI.
-func escapesDirectory(uri string) bool {
-	for range maxEncodings {
-		if slices.Contains(strings.FieldsFunc(uri, func(r rune) bool { return strings.ContainsRune(`/\\?#&=;:`, r) }), "..") {
-			return true
-		}
-		plain, err := url.PathUnescape(uri)
-		if plain == uri || err != nil {
-			return err != nil
-		}
-		uri = plain
-	}
-	return true
 }
 
 // admits reports whether a caller sees a prompt, or a resource or template, of a server: the part is in the view, or in

@@ -36,12 +36,15 @@ type FleetOptions struct {
 	// Hold makes a call of an unlisted tool wait for a server that has not replied yet. If it is false, as in the
 	// seeds, such a call fails with NotConnected.
 	Hold bool
-	// Admit is called before a call is sent to a server that holds or denies changes (Server.Changes). At that time
-	// [Fleet.Snapshot] has the list of the connection that the call takes. If the call takes another connection later,
-	// Admit is called again. If it returns a result, that result answers the call, and nothing is sent. If it returns
-	// nil, the call is sent. It must not wait. If Admit is nil, the tools of such servers are held, because the fleet
-	// cannot know which of them have changed.
-	Admit func(toolbox.Call) *toolbox.Result
+	// Admit is called before a call is sent to a server that holds or denies changes (Server.Changes), and with AdmitAll
+	// before any call is sent. server is the configuration of the connection that the call takes, and [Fleet.Snapshot]
+	// has the list of this connection. If the call takes another connection later, Admit is called again. If it returns
+	// a result or an error, that answers the call, and nothing is sent. Otherwise the call is sent. It must not wait. If
+	// Admit is nil, the tools of servers that hold or deny changes are held, because the fleet cannot know which of them
+	// have changed.
+	Admit func(ctx context.Context, server config.Server, c toolbox.Call) (*toolbox.Result, error)
+	// AdmitAll calls Admit for all servers. No call is then sent to a server that did not list its tools.
+	AdmitAll bool
 	// Notify receives the messages of servers outside of any request that concern all clients: list_changed of all
 	// kinds, resources/updated and tasks. The fleet also sends a list_changed of each kind that a server declares when
 	// it becomes ready, and after a gap in which one may have been lost. A message without a request and a resource,

@@ -85,9 +85,9 @@ func (o owner) call(ctx context.Context, e *Endpoint, c toolbox.Call) (r *toolbo
 		return nil, nil, err
 	}
 	defer leave()
-	if admit := o.member.fleet.opts.Admit; admit != nil && o.member.state.Load().config.Changes.Guards() {
-		if refusal := admit(c); refusal != nil {
-			return refusal, used, nil
+	if admit := o.member.fleet.opts.Admit; admit != nil && o.member.admits() {
+		if refusal, err := admit(ctx, used.Server(), c); refusal != nil || err != nil {
+			return refusal, nil, err
 		}
 	}
 	r, err = used.callTool(ctx, o.tool, c)

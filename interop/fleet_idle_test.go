@@ -1,6 +1,7 @@
 package interop_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -157,9 +158,9 @@ func TestACallWhileTheServerEnds(t *testing.T) {
 func TestAServerThatIsAnotherWhenItWakes(t *testing.T) {
 	s := newPuppet("t", "u")
 	var admitted []string
-	idleBubble(t, s, interop.FleetOptions{Admit: func(c toolbox.Call) *toolbox.Result {
+	idleBubble(t, s, interop.FleetOptions{Admit: func(_ context.Context, _ config.Server, c toolbox.Call) (*toolbox.Result, error) {
 		admitted = append(admitted, c.Name)
-		return nil
+		return nil, nil
 	}}, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
 		fleet.Apply([]config.Server{{ID: "a", Changes: config.HoldChanges}})
 		time.Sleep(time.Minute)

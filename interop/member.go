@@ -309,6 +309,11 @@ func (m *member) holdsTools() bool {
 	return m.fleet.opts.Admit == nil && m.state.Load().config.Changes.Guards()
 }
 
+// admits reports whether calls depend on the definitions of their tools: see FleetOptions.Admit.
+func (m *member) admits() bool {
+	return m.fleet.opts.AdmitAll || m.state.Load().config.Changes.Guards()
+}
+
 // mayOwn is [config.Server.MayOwn] with the rules that were applied last.
 func (m *member) mayOwn(name string) bool { return m.state.Load().config.MayOwn(name) }
 
@@ -341,7 +346,7 @@ func (m *member) awaitEndpoint(ctx context.Context, tool string) (*Endpoint, err
 	waits := false
 	for {
 		s := m.state.Load()
-		if s.up && s.endpoint.Phase().Usable() && (s.listFault == nil || !s.config.Changes.Guards()) {
+		if s.up && s.endpoint.Phase().Usable() && (s.listFault == nil || !m.admits()) {
 			s.endpoint.beginCall()
 			now := m.state.Load()
 			if now == s || now.up && now.endpoint == s.endpoint { // otherwise retire or becomeIdle may have missed it

@@ -1,10 +1,15 @@
 package ledger
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
+
+	"github.com/indusagi/indus/internal/canonical"
 )
 
 // toolID identifies a tool of a server under one configuration, by its name in the log.
@@ -17,10 +22,34 @@ func (e Entry) toolID() toolID { return toolID{e.Config, e.Server, clip(e.Tool)}
 type approvals struct {
 	sums     map[toolID]string
 	enrolled map[origin]string // the run that did; the zero origin stands for every server: earlier approvals are unknown
+	// objects holds the tool objects by Sum, so that versions can be compared without regard to spaces and the order of
+	// members.
+	objects map[string]json.RawMessage
 }
 
 func newApprovals() approvals {
-	return approvals{sums: map[toolID]string{}, enrolled: map[origin]string{}}
+	return approvals{
+		sums: map[toolID]string{}, enrolled: map[origin]string{}, objects: map[string]json.RawMessage{},
+	}
+}
+
+// copyTo adds all approvals to o, with the objects of the approved versions only.
+func (a approvals) copyTo(o approvals) {
+	maps.Copy(o.sums, a.sums)
+	maps.Copy(o.enrolled, a.enrolled)
+	for _, sum := range a.sums {
+		if object, ok := a.objects[sum]; ok {
+			o.objects[sum] = object
+		}
+	}
+}
+
+// addRecord is add for a record, which may have the object that its entry lacks.
+func (a approvals) addRecord(r *record) {
+	if r.body != nil && a.objects[r.Sum] == nil {
+		a.objects[r.Sum] = bytes.Clone(r.body)
+	}
+	a.add(r.Entry)
 }
 
 // add records the approval in an entry, if it is one, and the enrollment of its server.
@@ -45,6 +74,9 @@ func (a approvals) isEnrolled(from origin) bool {
 
 // approve records the approval in an entry: by a person, or by the first listing of the server.
 func (a approvals) approve(e Entry) {
+	if e.Capability != nil && len(e.Capability.Wire.JSON) > 0 {
+		a.objects[e.Sum] = e.Capability.Wire.JSON
+	}
 	_, ok := a.sums[e.toolID()]
 	if e.Op == Accept || e.Op == Enroll && !e.Changed && !ok {
 		a.sums[e.toolID()] = e.Sum
@@ -60,9 +92,35 @@ func approvalsOf(entries []Entry) approvals {
 }
 
 // isChanged reports whether a version is not approved although its tool or its server is known.
-func (a approvals) isChanged(t toolID, sum string) bool {
-	approved, ok := a.sums[t]
-	return approved != sum && (ok || a.isEnrolled(origin{}) || a.isEnrolled(origin{t.server, t.config}))
+func (a approvals) isChanged(t toolID, v toolVersion) bool {
+	_, ok := a.sums[t]
+	return !a.has(t, v) && (ok || a.isEnrolled(origin{}) || a.isEnrolled(origin{t.server, t.config}))
+}
+
+// has reports whether a version is the approved version of a tool.
+func (a approvals) has(t toolID, v toolVersion) bool {
+	sum, ok := a.sums[t]
+	return ok && v.is(toolVersion{sum, a.objects[sum]})
+}
+
+// toolVersion identifies a version of a tool by its Sum. The object is nil if it is not known.
+type toolVersion struct {
+	sum    string
+	object json.RawMessage
+}
+
+func (e Entry) toolVersion() toolVersion {
+	v := toolVersion{sum: e.Sum}
+	if e.Capability != nil {
+		v.object = e.Capability.Wire.JSON
+	}
+	return v
+}
+
+// is reports whether two versions are the same. Spaces and the order of members do not count.
+func (v toolVersion) is(o toolVersion) bool {
+	return v.sum == o.sum || len(v.object) > 0 && len(o.object) > 0 &&
+		bytes.Equal(canonical.JSON(v.object), canonical.JSON(o.object))
 }
 
 // Changed returns the newest version of each tool whose newest version is not approved, in the order of the log. The
@@ -78,7 +136,7 @@ func Changed(entries []Entry) []Entry {
 	}
 	var out []Entry
 	for i, e := range entries {
-		if at, ok := newest[e.toolID()]; ok && at == i && approved.isChanged(e.toolID(), e.Sum) {
+		if at, ok := newest[e.toolID()]; ok && at == i && approved.isChanged(e.toolID(), e.toolVersion()) {
 			out = append(out, e)
 		}
 	}

@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -180,6 +181,39 @@ func TestPolicyDeny(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string{"begin", "hold fs echo changed: denied", "enroll fs read"}, recordedWords(t, a, log)); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// A server that writes its list with other spaces and in another order of members after a restart changes nothing. A
+// change of a value is held, and is held once however the server writes it.
+func TestTheOrderOfMembersIsNoChange(t *testing.T) {
+	t.Parallel()
+	eachLog(t, func(t *testing.T, open opener) {
+		const reordered = `{"inputSchema": {"properties":{"message":{"type":"string"}}, "type":"object"}, "name":"echo", "description":%q}`
+		s, path := newShelf(t, "fs", row("echo", "Echoes.")), logPath(t)
+		run := func(tool string) (names string, words []string) {
+			s.fill(t, tool)
+			log := open(t, path)
+			a := attach(t, configs(s), &ledger.Options{Log: log, Policy: config.HoldChanges})
+			words = recordedWords(t, a, log)
+			names = listed(a)
+			if changed := ledger.Changed(read(t, log)); (len(changed) > 0) != (names == "") {
+				t.Errorf("listed are %q, changed are %+v", names, changed)
+			}
+			a.Close()
+			return names, words
+		}
+		run(row("echo", "Echoes."))
+		for _, tool := range []string{fmt.Sprintf(reordered, "Echoes."), row("echo", "Echoes."), fmt.Sprintf(reordered, "Echoes.")} {
+			if names, words := run(tool); names != "fs__echo" {
+				t.Errorf("%s: listed are %q: %q", tool, names, words)
+			}
+		}
+		for _, tool := range []string{row("echo", "Other."), fmt.Sprintf(reordered, "Other.")} {
+			if names, _ := run(tool); names != "" {
+				t.Errorf("%s: listed are %q", tool, names)
+			}
 		}
 	})
 }

@@ -19,8 +19,8 @@ import (
 
 // Options configures an attachment. Nil and the zero value are valid.
 type Options struct {
-	// Mount configures the connections to the servers and the tools. Attach replaces its Filter and Admit. If it is
-	// nil, the zero options apply.
+	// Mount configures the connections to the servers and the tools. Attach replaces its Filter, and calls its Admit for
+	// tools that are not held or denied. If it is nil, the zero options apply.
 	Mount *interop.MountOptions
 	// Log stores the entries. Its owner closes it. If it is nil, nothing is stored, and approvals last as long as the
 	// attachment.
@@ -172,7 +172,7 @@ func newAttachment(l Ledger, servers []config.Server, o *Options) *Attachment {
 		visible: &toolbox.Snapshot{Version: 1},
 		guard: guard{
 			recorded: map[toolID]Entry{}, heldByName: map[string]toolID{}, approved: newApprovals(),
-			enrolling: map[origin]bool{}, sumCache: map[string]cachedSum{},
+			enrolling: map[origin]bool{}, sumCache: map[string]toolVersion{},
 		},
 	}
 	a.life, a.endLife = context.WithCancel(context.Background())

@@ -32,13 +32,13 @@ func (g *guard) share(ctx context.Context, l *Shared) {
 }
 
 // isApproved reports whether a version may be listed.
-func (g *guard) isApproved(t toolID, sum string) bool {
-	return !g.approved.isChanged(t, sum) && !g.isUndecided(t, sum)
+func (g *guard) isApproved(t toolID, v toolVersion) bool {
+	return !g.approved.isChanged(t, v) && !g.isUndecided(t, v)
 }
 
 // isUndecided reports whether the shared log does not have a version that is not changed.
-func (g *guard) isUndecided(t toolID, sum string) bool {
-	return g.shared.active && g.shared.decided.sums[t] != sum
+func (g *guard) isUndecided(t toolID, v toolVersion) bool {
+	return g.shared.active && !g.shared.decided.has(t, v)
 }
 
 // adopt takes the approvals that a shared log has decided, or nil if there are no new ones. It reports whether an
@@ -56,6 +56,7 @@ func (g *guard) adopt(
 		}
 		if _, isHeld := g.recorded[t]; !isHeld || !isDenied(t.server) {
 			g.approved.sums[t], news = sum, true
+			g.approved.objects[sum] = now.objects[sum]
 		}
 	}
 	maps.Copy(g.approved.enrolled, now.enrolled)

@@ -53,7 +53,8 @@ type Entry struct {
 	// Config is the [Fingerprint] of the server. In a Begin or Reload, it is the fingerprint of all servers.
 	Config string
 	// Sum is the SHA-256 of the server's whole tool object: of the received bytes, never of a canonical form. Approvals
-	// are for a sum.
+	// are for a version: for a Sum, and for each object that differs from its object only in spaces and in the order of
+	// members.
 	Sum string
 	// Changed reports that this version is not approved. The tool of an Enroll is live nevertheless, because the policy
 	// accepts changes.

@@ -2,8 +2,6 @@ package ledger
 
 import (
 	"bytes"
-	"encoding/json"
-	"maps"
 
 	"github.com/indusagi/indus/toolbox"
 )
@@ -20,13 +18,7 @@ type guard struct {
 	shared      sharedApprovals
 	acceptCount int    // calls of Accept
 	polled      uint64 // the number up to which the log was read
-	sumCache    map[string]cachedSum
-}
-
-// cachedSum is a tool object and its sum.
-type cachedSum struct {
-	raw json.RawMessage
-	sum string
+	sumCache    map[string]toolVersion
 }
 
 // load takes the approvals of a log. s is nil if the log could not be read.
@@ -36,26 +28,25 @@ func (g *guard) load(s *State) {
 		return
 	}
 	g.polled = s.high
-	maps.Copy(g.approved.sums, s.approved.sums)
-	maps.Copy(g.approved.enrolled, s.approved.enrolled)
+	s.approved.copyTo(g.approved)
 }
 
-// sumOf returns the sum of a tool object. It computes the sum once for the same bytes.
-func (g *guard) sumOf(d *toolbox.Descriptor) string {
-	if known, ok := g.sumCache[d.Name]; ok && len(d.Wire.JSON) > 0 && bytes.Equal(known.raw, d.Wire.JSON) {
-		return known.sum
+// versionOf returns the version of a tool. It computes the sum once for the same bytes.
+func (g *guard) versionOf(d *toolbox.Descriptor) toolVersion {
+	if known, ok := g.sumCache[d.Name]; ok && len(d.Wire.JSON) > 0 && bytes.Equal(known.object, d.Wire.JSON) {
+		return known
 	}
 	c := newCapability(*d, nil)
-	g.sumCache[d.Name] = cachedSum{d.Wire.JSON, sumOf(&c)}
-	return g.sumCache[d.Name].sum
+	g.sumCache[d.Name] = toolVersion{sumOf(&c), d.Wire.JSON}
+	return g.sumCache[d.Name]
 }
 
 // isChanged reports whether a listed version is not approved. note is the note for its Enroll.
-func (g *guard) isChanged(t toolID, sum, note string) bool {
+func (g *guard) isChanged(t toolID, v toolVersion, note string) bool {
 	if _, known := g.approved.sums[t]; !known && note == noteDeclared && g.enrolling[origin{t.server, t.config}] {
 		return false
 	}
-	return g.approved.isChanged(t, sum)
+	return g.approved.isChanged(t, v)
 }
 
 // enroll records that an entry enrolls its server.

@@ -179,7 +179,7 @@ func (l *reconciliation) showKinds(s, all *toolbox.Snapshot) {
 			t := Entry{Config: server.config, Server: d.Server, Tool: d.Tool}.toolID()
 			switch {
 			case isHeld:
-			case !server.policy.Guards() || l.attachment.guard.isApproved(t, l.attachment.guard.sumOf(&d)):
+			case !server.policy.Guards() || l.attachment.guard.isApproved(t, l.attachment.guard.versionOf(&d)):
 				visible.Tools = append(visible.Tools, d)
 			default:
 				if i := slices.IndexFunc(all.Tools, func(o toolbox.Descriptor) bool { return o.Name == d.Name }); i >= 0 {
@@ -195,10 +195,11 @@ func (l *reconciliation) showKinds(s, all *toolbox.Snapshot) {
 func (l *reconciliation) compare(d *toolbox.Descriptor, note string) (visible bool) {
 	server := l.servers[d.Server]
 	t := Entry{Config: server.config, Server: d.Server, Tool: d.Tool}.toolID()
-	sum := l.attachment.guard.sumOf(d)
-	changed := l.attachment.guard.isChanged(t, sum, note)
+	v := l.attachment.guard.versionOf(d)
+	sum := v.sum
+	changed := l.attachment.guard.isChanged(t, v, note)
 	isHeld := changed && server.policy.Guards()
-	isUndecided := !changed && server.policy.Guards() && l.attachment.guard.isUndecided(t, sum)
+	isUndecided := !changed && server.policy.Guards() && l.attachment.guard.isUndecided(t, v)
 	if isHeld || isUndecided {
 		l.heldByName[d.Name] = t
 		l.heldNames = append(l.heldNames, d.Name)
@@ -220,7 +221,7 @@ func (l *reconciliation) compare(d *toolbox.Descriptor, note string) (visible bo
 			l.retire(old, heldNote(server.policy, noteHeld))
 		}
 		if server.ready {
-			l.hold(d, t, sum, server.policy)
+			l.hold(d, t, v, server.policy)
 		}
 	case isLive && isSame:
 	case server.ready:
@@ -240,11 +241,11 @@ func heldNote(p config.ChangePolicy, note string) string {
 	return note
 }
 
-func (l *reconciliation) hold(d *toolbox.Descriptor, t toolID, sum string, p config.ChangePolicy) {
-	if recorded, ok := l.attachment.guard.recorded[t]; ok && recorded.Sum == sum {
+func (l *reconciliation) hold(d *toolbox.Descriptor, t toolID, v toolVersion, p config.ChangePolicy) {
+	if recorded, ok := l.attachment.guard.recorded[t]; ok && v.is(recorded.toolVersion()) {
 		return
 	}
-	e := l.entry(Hold, d, t.config, sum)
+	e := l.entry(Hold, d, t.config, v.sum)
 	e.Changed, e.Note = true, heldNote(p, "")
 	l.attachment.guard.recorded[t] = e
 	l.enrolls = append(l.enrolls, e)
@@ -341,7 +342,7 @@ func (a *Attachment) publish(s *toolbox.Snapshot, l *reconciliation) (fresh bool
 		}
 		l.showKinds(s, a.visible)
 		if len(a.guard.sumCache) > 2*len(s.Tools)*(1+len(s.Kinds))+64 {
-			a.guard.sumCache = map[string]cachedSum{}
+			a.guard.sumCache = map[string]toolVersion{}
 		}
 	}
 	return !same

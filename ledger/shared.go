@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -148,12 +147,12 @@ func (l *Shared) restart(after uint64) {
 	l.tail, l.start, l.sequence, l.size, l.warned = newScan(), after, after, 0, 0
 	l.archived, l.decided = false, newApprovals()
 	l.tail.each = func(r *record, _ []byte) { l.fold(r) }
-	l.tail.eachCarried = func(r *record, _ []byte) { l.decided.add(r.Entry) }
+	l.tail.eachCarried = func(r *record, _ []byte) { l.decided.addRecord(r) }
 }
 
 // fold takes the next entry.
 func (l *Shared) fold(r *record) {
-	l.decided.add(r.Entry)
+	l.decided.addRecord(r)
 	l.revision++
 	if _, isOwn := l.ended[r.Run]; isOwn && r.Op == End {
 		l.ended[r.Run] = true
@@ -333,7 +332,7 @@ func (l *Shared) isLate(e Entry, listings map[listing]bool) bool {
 	if !known && belongs && l.decided.enrolled[origin{e.Server, e.Config}] == e.Run {
 		return false // to the first listing
 	}
-	return l.decided.isChanged(t, newRecord(e).Sum)
+	return l.decided.isChanged(t, newRecord(e).toolVersion())
 }
 
 // listing identifies the Enrolls of one listing of a server.
@@ -439,7 +438,9 @@ func (l *Shared) approvals(ctx context.Context, after uint64, current bool) (*ap
 	if after == l.revision {
 		return nil, after, nil
 	}
-	return &approvals{maps.Clone(l.decided.sums), maps.Clone(l.decided.enrolled)}, l.revision, nil
+	decided := newApprovals()
+	l.decided.copyTo(decided)
+	return &decided, l.revision, nil
 }
 
 // takeEnded reports whether another process ended a run that goes on.

@@ -33,8 +33,21 @@ func (a *Attachment) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 }
 
 // admit is FleetOptions.Admit. It refuses a tool that is held or denied, after comparing the present list of the fleet
-// with the log.
-func (a *Attachment) admit(c toolbox.Call) *toolbox.Result {
+// with the log. Then the Admit of the options decides.
+func (a *Attachment) admit(ctx context.Context, server config.Server, c toolbox.Call) (*toolbox.Result, error) {
+	if server.Changes.Guards() {
+		if refusal := a.heldResult(c); refusal != nil {
+			return refusal, nil
+		}
+	}
+	if more := a.opts.Mount.Admit; more != nil {
+		return more(ctx, server, c)
+	}
+	return nil, nil
+}
+
+// heldResult returns the answer to a call of a tool that is held or denied, or nil.
+func (a *Attachment) heldResult(c toolbox.Call) *toolbox.Result {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.reconcileIfStale()

@@ -182,6 +182,7 @@ A session:
   $ indus approvals show 7K2F
   7K2F is waiting, until 2026-07-28 15:14:05, for another 9m12s
     server     github
+    runs       npx -y @github/mcp-server
     tool       merge
     title      Merge a pull request
     caller     user:alice

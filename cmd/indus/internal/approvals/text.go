@@ -26,6 +26,7 @@ func describeItem(i *approval.Item, columns int) string {
 	d := description{columns: columns}
 	d.head(i)
 	d.line("server", i.Server)
+	d.line("runs", i.Program)
 	d.line("tool", i.Tool)
 	d.line("title", i.Title)
 	d.line("does", i.Description)

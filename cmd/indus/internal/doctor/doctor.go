@@ -158,7 +158,9 @@ func (d *doctor) open() {
 			Restart:  interop.Restart{Off: true},
 			Endpoint: func(server config.Server) *interop.EndpointOptions { return d.probes[server.ID].options() },
 			// No tool is called.
-			Admit: func(toolbox.Call) *toolbox.Result { return toolbox.ErrorResult("doctor calls no tools") },
+			Admit: func(context.Context, config.Server, toolbox.Call) (*toolbox.Result, error) {
+				return toolbox.ErrorResult("doctor calls no tools"), nil
+			},
 		},
 		Wait:   -1,
 		Budget: -1,

@@ -1,4 +1,5 @@
-package gateway
+// Package naming names the server in each question that the client gets from it.
+package naming
 
 import (
 	"context"
@@ -16,8 +17,8 @@ import (
 // metaServer is the member of _meta that names the asking server.
 const metaServer = "com.indusagi/server"
 
-// wrapPeers returns a copy of the client with its peers wrapped.
-func wrapPeers(c *interop.Client, wrap func(next interop.Peer) interop.Peer) *interop.Client {
+// WrapPeers returns a copy of the client with its peers wrapped.
+func WrapPeers(c *interop.Client, wrap func(next interop.Peer) interop.Peer) *interop.Client {
 	with := *c
 	for _, p := range []*interop.Peer{&with.Back, &with.Always} {
 		if *p != nil {
@@ -27,8 +28,8 @@ func wrapPeers(c *interop.Client, wrap func(next interop.Peer) interop.Peer) *in
 	return &with
 }
 
-// namingPeer wraps a peer so that the client learns which server asks.
-func namingPeer(next interop.Peer) interop.Peer {
+// Peer wraps a peer so that the client learns which server asks.
+func Peer(next interop.Peer) interop.Peer {
 	return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 		if m.Server == "" { // a tool of this program asks; interop names all other servers
 			return next(ctx, m)
@@ -37,7 +38,7 @@ func namingPeer(next interop.Peer) interop.Peer {
 			m.Params = nameElicitation(m.Server, m.Params)
 		}
 		if !protocol.IsNote(m.Method) {
-			params, err := nameServer(m.Server, m.Method, m.Params)
+			params, err := Server(m.Server, m.Method, m.Params)
 			if err != nil {
 				return nil, &interop.RPCError{Code: interop.CodeInvalidParams, Message: err.Error()}
 			}
@@ -47,9 +48,9 @@ func namingPeer(next interop.Peer) interop.Peer {
 	}
 }
 
-// nameServer adds the name of the asking server to the params of a question: in _meta and, in an elicitation, before
+// Server adds the name of the asking server to the params of a question: in _meta and, in an elicitation, before
 // the message, which a person reads. The messages of sampling are for a model and stay unchanged.
-func nameServer(server, method string, params json.RawMessage) (json.RawMessage, error) {
+func Server(server, method string, params json.RawMessage) (json.RawMessage, error) {
 	if len(params) == 0 {
 		params = json.RawMessage(`{}`)
 	}
@@ -108,9 +109,9 @@ func nameElicitation(server string, params json.RawMessage) json.RawMessage {
 	return named
 }
 
-// nameURLs adds the server's name to each elicitation of an error that requires opening URLs first (2025-11-25,
+// URLs adds the server's name to each elicitation of an error that requires opening URLs first (2025-11-25,
 // client/elicitation, "URL Elicitation Required Error"). It returns other errors unchanged.
-func nameURLs(server string, failed error) error {
+func URLs(server string, failed error) error {
 	rpc, _ := errors.AsType[*interop.RPCError](failed)
 	fault, ok := errors.AsType[*interop.Fault](failed)
 	if rpc == nil || rpc.Code != protocol.CodeURLRequired || !ok {
@@ -118,7 +119,7 @@ func nameURLs(server string, failed error) error {
 	}
 	list, _ := wire.Lookup(rpc.Data, "elicitations")
 	named, err := wire.MapParts(list, func(_ string, e json.RawMessage) json.RawMessage {
-		if e, err := nameServer(server, protocol.MethodElicit, e); err == nil {
+		if e, err := Server(server, protocol.MethodElicit, e); err == nil {
 			return e
 		}
 		return json.RawMessage(`{}`)
@@ -135,8 +136,8 @@ func nameURLs(server string, failed error) error {
 	return &f
 }
 
-// nameRequests adds the server's name to each question of an input_required result. requests is an object.
-func nameRequests(server string, requests json.RawMessage) (json.RawMessage, error) {
+// Requests adds the server's name to each question of an input_required result. requests is an object.
+func Requests(server string, requests json.RawMessage) (json.RawMessage, error) {
 	members, err := wire.Members(requests)
 	if err == nil {
 		err = wire.Unique(members)
@@ -153,7 +154,7 @@ func nameRequests(server string, requests json.RawMessage) (json.RawMessage, err
 		name, _ := wire.Unquote(method)
 		params, err := protocol.OneMember(m.Value, "params")
 		if err == nil {
-			params, err = nameServer(server, name, params)
+			params, err = Server(server, name, params)
 		}
 		if err != nil {
 			return nil, err

@@ -1,0 +1,104 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+
+	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/gateway/internal/definition"
+	"github.com/indusagi/indus/interop/config"
+	"github.com/indusagi/indus/toolbox"
+)
+
+// A decision is for one definition of a tool. Between the decision and the call, the server may list another one: it
+// was idle, not started yet, restarted or replaced. So the definition goes along with the call, and is compared when
+// the connection of the call is there. If it differs, the call is decided again.
+
+// judgedKey is the context key of the item that a call was admitted for.
+type judgedKey struct{}
+
+// judgedContext carries the item of which it is a part, so that a call allocates no context.
+type judgedContext struct {
+	context.Context
+	it *item
+}
+
+// Value implements [context.Context].
+func (c *judgedContext) Value(key any) any {
+	if _, ok := key.(judgedKey); ok {
+		return c.it
+	}
+	return c.Context.Value(key)
+}
+
+// judgedIn returns the tool for which the call of ctx was admitted, or nil if no policy decided.
+func judgedIn(ctx context.Context) *item {
+	it, _ := ctx.Value(judgedKey{}).(*item)
+	return it
+}
+
+// errRedefined is returned for a call that was admitted for another definition of its tool. Nothing was sent.
+var errRedefined = errors.New("the tool has another definition now than the call was admitted for")
+
+// maxRedefined bounds how often one call is decided again.
+const maxRedefined = 3
+
+// checkJudged is MountOptions.Admit.
+func (g *Gateway) checkJudged(ctx context.Context, server config.Server, _ toolbox.Call) (*toolbox.Result, error) {
+	it := judgedIn(ctx)
+	if it == nil || it.tool.Server != server.ID {
+		return nil, nil
+	}
+	if it.origin != "" && it.origin != definition.Origin(server) {
+		return nil, errRedefined
+	}
+	now := g.attached.Snapshot("")
+	if now == it.source || definition.Listed(now, it.tool) {
+		return nil, nil
+	}
+	return nil, errRedefined
+}
+
+// runJudged runs an admitted call. If its tool has another definition when the connection is there, the call is decided
+// again by this definition. It returns the refusal of that decision, or nil.
+func (g *Gateway) runJudged(
+	ctx context.Context, it *item, e *entry, run func(context.Context) (*toolbox.Result, error),
+) (*toolbox.Result, *refusal, error) {
+	x := exchangeOf(ctx)
+	if x.policies == nil || it.tool == nil {
+		r, err := run(ctx)
+		return r, nil, err
+	}
+	it.judged = judgedContext{ctx, it}
+	for n := 0; ; n++ {
+		r, err := run(&it.judged)
+		if !errors.Is(err, errRedefined) || n == maxRedefined {
+			return r, nil, err
+		}
+		refused := g.refresh(ctx, x, it)
+		if refused == nil {
+			refused = g.judge(ctx, x, it, e)
+		} else if x.report {
+			return nil, nil, &toolbox.UnknownTool{Name: it.name}
+		} else {
+			e.refuse(refused)
+		}
+		if refused != nil {
+			return nil, refused, nil
+		}
+	}
+}
+
+// refresh replaces the tool of a call by the tool as it is listed now. It returns a refusal if there is none.
+func (g *Gateway) refresh(ctx context.Context, x *exchange, it *item) *refusal {
+	it.source = g.attached.Snapshot("")
+	d, err := it.find(ctx, toolbox.Call{Name: it.name, Caller: x.message.Caller})
+	switch {
+	case err != nil:
+		return &refusal{outcome: audit.Denied, text: err.Error()}
+	case d == nil:
+		return &refusal{outcome: audit.Denied, hidden: true, text: noSuchTool}
+	}
+	it.tool, it.Item, it.origin = d, g.toolItem(d), ""
+	return nil
+}
