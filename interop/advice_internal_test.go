@@ -171,6 +171,16 @@ func TestAdviceFitsTheCause(t *testing.T) {
 		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="x"`)
 		w.WriteHeader(401)
 	}))
+	prefixed := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet || r.URL.Path != "/prefix/sse" {
+			w.WriteHeader(404)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "event: endpoint\ndata: /messages/?session_id=1\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})) + "/prefix/sse"
 	shell := func(script string) config.Stdio { return config.Stdio{Command: "sh", Args: []string{"-c", script}} }
 	for _, tt := range []struct {
 		cause string
@@ -180,6 +190,8 @@ func TestAdviceFitsTheCause(t *testing.T) {
 		{"HTTP 404, 410, or a web page", config.HTTP{URL: web}},
 		{"HTTP 401 that names where to sign in", config.HTTP{URL: oauth}},
 		{"the connection ended otherwise", config.HTTP{URL: serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))}},
+		{"HTTP+SSE with an endpoint event that leads to no server", config.SSE{URL: prefixed}},
+		{"HTTP+SSE with an endpoint event that leads to no server", config.HTTP{URL: prefixed}},
 		{"no TLS", config.HTTP{URL: strings.Replace(web, "http:", "https:", 1)}},
 		{"no such command", config.Stdio{Command: "no-such-command-anywhere"}},
 		{`no such "cwd"`, config.Stdio{Command: "sh", Dir: "/no/such/directory"}},

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tailscale/hujson"
+
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
@@ -27,6 +29,7 @@ type expansion struct {
 	*reading
 	fetches []fetch  // the fetches that the text needs
 	inPath  bool     // whether the path of a ${file:…} is being read
+	ownEnv  bool     // whether a variable that is not set is looked up in the "env" of the row
 	missing []string // variables without a value and without a default
 	derived bool     // whether a value is from the working directory, the environment, a file or a command
 	nul     bool     // whether a NUL is in the text or a value
@@ -116,6 +119,9 @@ func (x *expansion) expandNamed(kind, s string, lookup bool, depth int) string {
 			value, ok = x.variable(name)
 			x.report(value)
 		}
+		if own := x.ownVariable(name); !ok && x.ownEnv && own != nil && !hasFallback {
+			return x.expandOwn(own, depth)
+		}
 		x.derived = x.derived || value != "" && name != "pathSeparator" && value != x.place.Home
 	}
 	if hasFallback {
@@ -125,6 +131,31 @@ func (x *expansion) expandNamed(kind, s string, lookup bool, depth int) string {
 	} else if lookup && !ok {
 		x.missing = append(x.missing, name)
 	}
+	return x.charge(value)
+}
+
+// ownVariable returns the value that the row's "env" gives to a variable, or nil. Of two, the last counts.
+func (r *reading) ownVariable(name string) (own *hujson.Value) {
+	if v := r.fields["env"]; v != nil && tree.Has(v, '{') {
+		own = tree.Fields(v)[name]
+	}
+	if own == nil || !tree.Has(own, '"', '0', 't', 'f') {
+		return nil
+	}
+	return own
+}
+
+// expandOwn returns a value of the row's "env", with its variables replaced. The server gets that value too, and
+// programs such as mcp-remote would replace the variable by it.
+func (x *expansion) expandOwn(own *hujson.Value, depth int) string {
+	written := tree.Text(*own)
+	if !tree.Has(own, '"') {
+		written = own.Value.(hujson.Literal).String()
+	}
+	x.ownEnv = false
+	value := x.replace(written, true, depth+1)
+	x.ownEnv = true
+	x.report(value)
 	return x.charge(value)
 }
 

@@ -258,14 +258,20 @@ func wholeNumber(v *hujson.Value) (int, bool) {
 // expand replaces the variables in a value of the row. Notes name the field. If a variable cannot be replaced, the row
 // is skipped.
 func (r *reading) expand(s string, offset int, field string) string {
-	x := expansion{reading: r}
+	r.noteControls(s, offset, field)
+	name, _, _ := strings.Cut(field, "[")
+	x := expansion{reading: r, ownEnv: slices.Contains([]string{"command", "args", "cwd"}, name)}
 	out := x.run(s)
 	if x.reason != "" {
 		r.skip(offset, field+": "+x.reason, x.hint)
 	}
 	slices.Sort(x.missing)
 	for _, name := range slices.Compact(x.missing) {
-		r.skip(offset, field+": the variable "+name+" is not set", "set it, or give a default: ${"+name+":-…}")
+		hint := "set it, or give a default: ${" + name + ":-…}"
+		if !x.ownEnv && !strings.HasPrefix(field, "env ") && r.ownVariable(name) != nil {
+			hint = `it is in "env", which this value does not use: write the value itself`
+		}
+		r.skip(offset, field+": the variable "+name+" is not set", hint)
 	}
 	if x.nul {
 		r.skip(offset, field+" holds a NUL character", "")

@@ -18,15 +18,18 @@ const (
 	wrapper                 // it runs the command line in its arguments, without a mark where it begins
 )
 
-// kindOf returns the kind of a program by its name. The name may have a directory, a version or an ending such as
-// ".cmd".
-func kindOf(word string) launcherKind {
+// programName returns the name of a program in lower case, without its directory, and without an ending such as ".cmd".
+func programName(word string) string {
 	name := strings.ToLower(word[strings.LastIndexAny(word, `/\`)+1:])
 	if ext := filepath.Ext(name); slices.Contains([]string{".exe", ".cmd", ".bat", ".ps1"}, ext) {
 		name = strings.TrimSuffix(name, ext)
 	}
-	name = strings.TrimRight(name, "0123456789.-")
-	switch name {
+	return name
+}
+
+// kindOf returns the kind of a program by its name, which may have a version.
+func kindOf(word string) launcherKind {
+	switch strings.TrimRight(programName(word), "0123456789.-") {
 	case "npx", "bunx", "uvx", "uv", "pipx", "python", "pythonw", "py", "pypy", "node", "nodejs", "pnpx",
 		"deno", "bun", "tsx", "ts-node", "go", "ruby", "perl", "php", "lua", "java", "dotnet", "julia",
 		"rscript", "elixir", "tclsh", "awk", "gawk", "env", "sh", "bash", "dash", "zsh", "ksh", "fish",

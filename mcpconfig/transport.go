@@ -121,6 +121,7 @@ func (r *reading) stdio() {
 		member{"env", storeIn(&s.Env, r.pairs(badVariable))},
 	)
 	at, pending := r.fields["command"].StartOffset, r.pending[s.Command]
+	typed := s
 	s.Command = r.tilde(s.Command)
 	s.InheritEnv, _ = r.flag("inheritEnv")
 	if s.InheritEnv {
@@ -137,10 +138,7 @@ func (r *reading) stdio() {
 	if strings.TrimSpace(s.Command) == "" && r.State == Active {
 		r.skip(at, `"command" is empty`, "")
 	}
-	name, _, spaced := strings.Cut(s.Command, " ")
-	if spaced && !pending && r.State == Active && len(s.Args) == 0 && !strings.ContainsAny(name, `/\`) {
-		r.note(at, `"command" holds spaces`, `write the arguments in "args"`)
-	}
+	r.noteCommandLine(typed)
 	r.Server.Transport, r.Kind = s, config.KindStdio
 }
 

@@ -147,7 +147,7 @@ func (p *readContext) prepare(e *entry) {
 // nowhere.
 func (r *reading) noteRelativePaths(command string, pending bool) {
 	const hint = `write the whole path; the project's is "${workspaceFolder}"`
-	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) && !pending {
+	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) && !pending && !r.noteCommand(command, r.skip) {
 		r.skip(r.fields["command"].StartOffset, `"command" is a relative path`+ownDirectory, hint)
 	}
 	var found []string

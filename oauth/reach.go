@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/indusagi/indus/internal/proxied"
 )
 
 const (
@@ -128,9 +130,9 @@ func newHTTPClient(r reach, config *tls.Config) *http.Client {
 	}}
 	direct := newTransport(config)
 	direct.DialContext = dialer.DialContext
-	proxied := newTransport(config) // the proxy looks names up, and may itself be in a private network
-	proxied.Proxy = http.ProxyFromEnvironment
-	return &http.Client{Transport: &eitherTransport{direct, proxied}, CheckRedirect: checkRedirect, Timeout: requestTime}
+	byProxy := newTransport(config) // the proxy looks names up, and may itself be in a private network
+	byProxy.Proxy, byProxy.OnProxyConnectResponse = http.ProxyFromEnvironment, proxied.Check
+	return &http.Client{Transport: &eitherTransport{direct, byProxy}, CheckRedirect: checkRedirect, Timeout: requestTime}
 }
 
 func newTransport(config *tls.Config) *http.Transport {

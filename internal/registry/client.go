@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/internal/proxied"
 	"github.com/indusagi/indus/internal/text"
 )
 
@@ -54,7 +55,8 @@ func newHTTP(mayFollow func(next, first *url.URL) bool, limit time.Duration) *ht
 	return &http.Client{
 		Timeout: limit,
 		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
+			Proxy: http.ProxyFromEnvironment, OnProxyConnectResponse: proxied.Check,
+			MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
 		},
 		CheckRedirect: func(next *http.Request, via []*http.Request) error {
 			if len(via) > maxRedirects || !mayFollow(next.URL, via[0].URL) {

@@ -18,6 +18,7 @@ import (
 	"syscall"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/proxied"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/interop/internal/lane"
@@ -231,13 +232,16 @@ var Rows = []Row{
 			`documentation names`},
 	{"HTTP 403", hasStatus(403),
 		"the server denies access: check the permissions of the token or key, and whether the server admits this address"},
-	{"HTTP 407", hasStatus(407),
+	{"HTTP 407", anyOf(hasStatus(407), causeThat(func(e *proxied.Error) bool { return e.Status == 407 })),
 		"the proxy requires a password: add it to the URL in HTTPS_PROXY, or add the host to NO_PROXY"},
 	{"HTTP 3xx", func(c *circumstance) bool { return c.http != nil && c.http.Status/100 == 3 },
 		"the server has moved: write the URL that it redirects to"},
 	{"HTTP 400 of a server that speaks TLS", allOf(hasStatus(400),
 		func(c *circumstance) bool { return strings.Contains(c.http.Body, "HTTPS") }),
 		"the server expects TLS: replace http:// with https://"},
+	{"HTTP+SSE with an endpoint event that leads to no server", hasCause[*conn.EndpointError],
+		"the stream of events works, and the path for messages does not: a proxy in front of the server may take away " +
+			"a prefix of the path: configure that prefix at the server (root_path, --base-path), or use /mcp"},
 	{"HTTP 404, 410, or a web page", func(c *circumstance) bool {
 		return hasStatus(404, 410)(c) || c.http != nil && c.http.Status/100 == 2 &&
 			strings.HasPrefix(c.http.Header.Get("Content-Type"), "text/html")
@@ -253,6 +257,11 @@ var Rows = []Row{
 			`"transport": "sse" or "http"`},
 
 	// network errors
+	{"a proxy that answers CONNECT with HTTP 502, 503 or 504",
+		causeThat(func(e *proxied.Error) bool { return e.Status == 502 || e.Status == 503 || e.Status == 504 }),
+		"the proxy cannot reach the server: check the host in the URL, or add it to NO_PROXY"},
+	{"a proxy that refuses to connect", hasCause[*proxied.Error],
+		"the proxy refuses connections to this server: ask for its permission, or add the host to NO_PROXY"},
 	{"a proxy that cannot be reached", causeThat(func(e *net.OpError) bool { return e.Op == "proxyconnect" }),
 		"the proxy cannot be reached: check HTTP_PROXY and HTTPS_PROXY, or add the host to NO_PROXY"},
 	{"no such host", causeThat(func(e *net.DNSError) bool { return e.IsNotFound }),

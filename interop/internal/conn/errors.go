@@ -147,6 +147,17 @@ type NotSSEError struct{ Cause error }
 func (e *NotSSEError) Error() string { return e.Cause.Error() }
 func (e *NotSSEError) Unwrap() error { return e.Cause }
 
+// EndpointError reports that there is nothing at the path to which the server's endpoint event leads.
+type EndpointError struct {
+	Path  string
+	Cause error
+}
+
+func (e *EndpointError) Error() string {
+	return "POST to " + protocol.Printable(e.Path, 200) + ", which the server's endpoint event names: " + e.Cause.Error()
+}
+func (e *EndpointError) Unwrap() error { return e.Cause }
+
 // networkError is the error of a request without an answer. Its text shows only the origin of the URL, because the rest
 // may be secret.
 type networkError struct {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/proxied"
 	"github.com/indusagi/indus/internal/secret"
 )
 
@@ -97,6 +98,7 @@ func newHTTPTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: httpDialTime, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
+		OnProxyConnectResponse: proxied.Check,
 		DialContext:            dialer.DialContext,
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    httpTLSTime,

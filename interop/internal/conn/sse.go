@@ -141,7 +141,11 @@ func (f *sse) write(ctx context.Context, e wire.Envelope) error {
 	if handshake := f.s.handshake.Load(); handshake != nil {
 		h[httpKeyVersion] = []string{handshake.Version}
 	}
-	return f.posts.deliver(ctx, f.s.transport, h, e)
+	err := f.posts.deliver(ctx, f.s.transport, h, e)
+	if status := statusOf(err); status == 404 || status == 405 || status == 410 {
+		err = &EndpointError{f.posts.url.Path, err}
+	}
+	return err
 }
 
 func (f *sse) close() {

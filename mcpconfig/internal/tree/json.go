@@ -126,7 +126,7 @@ func (d *Doc) literal(offset int) *Note {
 		case c < ' ':
 			return &Note{i, "a line break or control character in a string", `write it as \n, \t or \u00XX`}
 		case c == '\\' && !hujson.Literal(`"`+string(d.Text[i:escapeEnd(d.Text, i, end)])+`"`).IsValid():
-			return &Note{i, "a bad escape in a string", `write "\\" for a backslash`}
+			return &Note{i, badEscape, backslashHint}
 		case c == '\\':
 			i++
 		}
@@ -141,3 +141,8 @@ func escapeEnd(text []byte, i, end int) int {
 	}
 	return min(i+2, end)
 }
+
+const (
+	badEscape     = "a bad escape in a string"
+	backslashHint = `write "\\" for a backslash`
+)

@@ -81,6 +81,9 @@ func (d *Doc) tomlSyntax(err error) *Note {
 	if len(key) > 0 && strings.Contains(reason, "already") || strings.Contains(reason, "should be a table") {
 		return &Note{at, definedTwice(strings.Join(key, ".")), twiceHint}
 	}
+	if strings.Contains(reason, "escape") {
+		return &Note{at, badEscape, backslashHint}
+	}
 	return &Note{at, "is not valid TOML from here on", "look for a quote, a bracket or a \"=\" that is missing"}
 }
 

@@ -1,16 +1,19 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
+	"github.com/indusagi/indus/toolbox"
 )
 
 // BesideKind is a kind of entry that servers list beside tools: prompts, resources or resource templates.
@@ -48,6 +51,29 @@ type PromptArgument struct {
 
 // Qualified returns the name of a prompt that is unique across servers.
 func (b Beside) Qualified() string { return config.QualifiedName(b.Server, b.Name) }
+
+// OwnName returns the server's name of a prompt if Qualified was changed from it, or "".
+func (b Beside) OwnName() string { return b.named().OwnName() }
+
+// named returns the names of a prompt as the names of a tool, which follow the same rules.
+func (b Beside) named() toolbox.Descriptor {
+	return toolbox.Descriptor{Name: b.Qualified(), Server: b.Server, Tool: b.Name}
+}
+
+// FindPrompt returns the prompt with a name: its qualified name, or SERVER__OWN-NAME if that belongs to one prompt
+// alone. If there is none, the error suggests names, or the place that lists them.
+func FindPrompt(rows []Beside, name, list string) (Beside, error) {
+	all := &toolbox.Snapshot{}
+	for _, r := range rows {
+		all.Tools = append(all.Tools, r.named())
+	}
+	if d, ok := all.Named(name); ok {
+		i := slices.IndexFunc(rows, func(r Beside) bool { return r.Qualified() == d.Name })
+		return rows[i], nil
+	}
+	near := (&toolbox.UnknownTool{Name: name}).Nearest(all.Tools)
+	return Beside{}, Usagef("no prompt %q%s", name, cmp.Or(Suggest(near), "; "+list+" lists them"))
+}
 
 // ArgumentNames returns the names of the arguments of a prompt, with "?" behind optional ones.
 func (b Beside) ArgumentNames() (names []string) {

@@ -47,7 +47,8 @@ func (x *examination) processAdvice(late bool) string {
 		return advice
 	}
 	fetches := fetcher(l.Stdio) != ""
-	if fetches && (late || x.exited()) {
+	ofNetwork := strings.TrimSpace(x.lastStderr) == "" || networkWords().MatchString(x.lastStderr)
+	if fetches && (late || x.exited()) && ofNetwork {
 		for _, name := range networkVariables {
 			if _, set := os.LookupEnv(name); set && !l.hasVariable(name) {
 				return adviseVariable(name)
@@ -74,6 +75,10 @@ func (x *examination) processAdvice(late bool) string {
 	}
 	return ""
 }
+
+// networkWords matches stderr of a program that failed for the network or a certificate.
+var networkWords = text.Pattern(`(?i)certificate|\b(tls|ssl|x509|proxy|registry|network|dns|socket|timed? ?out)\b|` +
+	`getaddrinfo|resolve|connection|ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|fetch|download|offline`)
 
 // networkVariables are the variables that downloads and connections may need. Without them, npx retries silently.
 var networkVariables = []string{
@@ -150,6 +155,8 @@ func (l *lookup) advice() string {
 	case errors.As(l.err, &at) && at.Op == "chdir",
 		!errors.Is(l.err, fs.ErrNotExist) && !errors.Is(l.err, exec.ErrNotFound):
 		return ""
+	case strings.Contains(name, " ") && isFile(strings.Fields(name)[0]):
+		return spacesAdvice
 	case strings.ContainsAny(name, `/\`):
 		path := name
 		if !filepath.IsAbs(path) {
@@ -158,7 +165,7 @@ func (l *lookup) advice() string {
 		return "there is no such file: is the path right, and the server installed?" +
 			command.DidYouMean(filepath.Base(path), fileNames(filepath.Dir(path)))
 	case strings.Contains(name, " "):
-		return `the command has spaces: write only the program in "command", and each argument in "args"`
+		return spacesAdvice
 	}
 	if found := findOutsidePath(name); found != "" {
 		return fmt.Sprintf(
@@ -180,6 +187,13 @@ func (l *lookup) advice() string {
 		return strings.TrimSuffix("did you mean "+strings.Join(near, ", ")+"? Or "+install, " Or ")
 	}
 	return install
+}
+
+const spacesAdvice = `the command has spaces: write only the program in "command", and each argument in "args"`
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && filepath.IsAbs(path)
 }
 
 // maxPrograms is the number of programs in PATH above which no further directory is searched for

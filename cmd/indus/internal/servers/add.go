@@ -367,6 +367,8 @@ func envValue(flag string) (name, value string, err error) {
 	switch {
 	case name == "":
 		err = command.Usagef("--env takes NAME=VALUE, or NAME alone")
+	case !ok && text.NameLength(name) != len(name): // without the text, which may hold a value
+		err = command.Usagef("--env takes NAME=VALUE, or NAME alone; a name has letters, digits and _")
 	case !ok:
 		value = "${" + name + "}"
 	}

@@ -55,12 +55,11 @@ func (c *conversation) prompts(ctx context.Context, rest string) (leave bool, er
 		c.printText(c.promptTable(all))
 		return false, nil
 	}
-	i := slices.IndexFunc(all, func(p command.Beside) bool { return p.Qualified() == name })
-	if i < 0 {
-		known := show.Names(all, command.Beside.Qualified)
-		return false, fmt.Errorf("no prompt %q%s", name, cmp.Or(command.DidYouMean(name, known), "; /prompts lists them"))
+	found, err := command.FindPrompt(all, name, "/prompts")
+	if err != nil {
+		return false, err
 	}
-	text, err := c.fillPrompt(ctx, all[i], strings.TrimSpace(rest))
+	text, err := c.fillPrompt(ctx, found, strings.TrimSpace(rest))
 	if err != nil {
 		return false, err
 	}
@@ -72,7 +71,11 @@ func (c *conversation) promptTable(all []command.Beside) string {
 	t := &show.Table{Spare: []string{"WHAT"}}
 	t.Add("PROMPT", "ARGUMENTS", "WHAT")
 	for _, p := range all {
-		t.Add(p.Qualified(), strings.Join(p.ArgumentNames(), " "), show.Summary(p.Description))
+		about := show.Summary(p.Description)
+		if own := p.OwnName(); own != "" {
+			about = strings.TrimSpace(show.MediaLabel("named", own) + " " + about)
+		}
+		t.Add(p.Qualified(), strings.Join(p.ArgumentNames(), " "), about)
 	}
 	if len(all) == 0 {
 		return "no server has prompts"

@@ -35,7 +35,7 @@ func newPrompts(s show.Streams) *cobra.Command {
 	return newBesideList(s, besideList{
 		kinds: []command.BesideKind{command.Prompts},
 		json:  func(r command.Beside) any { return promptRow{r.Qualified(), r.Server, r.Raw} },
-		title: promptSignature,
+		title: promptTitle,
 		count: func(rows []command.Beside) string { return show.Count(len(rows), "prompt") },
 	}, "print a JSON array with one object per prompt: name, server and prompt, the prompt as its server wrote it",
 		cobra.Command{Use: "prompts [SERVER]...", Short: "List the prompts of every server, or of some", Long: promptsHelp})
@@ -46,6 +46,14 @@ func promptSignature(r command.Beside) string {
 		return r.Qualified()
 	}
 	return r.Qualified() + "(" + strings.Join(r.ArgumentNames(), ", ") + ")"
+}
+
+// promptTitle returns the signature of a prompt, and its own name if the name was changed.
+func promptTitle(r command.Beside) string {
+	if own := r.OwnName(); own != "" {
+		return promptSignature(r) + "  " + show.MediaLabel("named", own)
+	}
+	return promptSignature(r)
 }
 
 func newPrompt(s show.Streams) *cobra.Command {
@@ -108,16 +116,12 @@ func (f *besideFlags) findPrompt(
 		return nil, command.Beside{}, err
 	}
 	rows, err := b.listAll(ctx, s, command.Prompts)
-	if i := slices.IndexFunc(rows, func(r command.Beside) bool { return r.Qualified() == name }); i >= 0 {
-		return b, rows[i], nil
+	row, unknown := command.FindPrompt(rows, name, "indus mcp prompts"+f.RepeatPaths())
+	if unknown == nil {
+		return b, row, nil
 	}
 	b.Close()
-	if err != nil {
-		return nil, command.Beside{}, err
-	}
-	known := show.Names(rows, command.Beside.Qualified)
-	return nil, command.Beside{}, command.Usagef("no prompt %q%s", name,
-		cmp.Or(command.DidYouMean(name, known), "; indus mcp prompts"+f.RepeatPaths()+" lists them"))
+	return nil, command.Beside{}, cmp.Or(err, unknown)
 }
 
 // textArguments parses KEY=VALUE arguments. The arguments of prompts are strings.
