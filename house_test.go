@@ -57,7 +57,7 @@ var roomBudget = map[string]int{
 	"host":      7400,
 	"identity":  1840,
 	"internal":  14730,
-	"interop":   12929,
+	"interop":   12934,
 	"ledger":    4820,
 	"mcpconfig": 10760,
 	"oauth":     4370,
