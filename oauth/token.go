@@ -121,7 +121,7 @@ func (c *Client) requestToken(
 	err := post()
 	if form.Has("resource") && refusesResource(err) {
 		form.Del("resource")
-		if again := post(); again == nil || !hasErrorCode(again, "invalid_grant") { // a code may be spent now
+		if again := post(); !hasErrorCode(again, "invalid_grant") { // a code may be spent now
 			err = again
 		}
 	}
