@@ -51,28 +51,16 @@ var roomBudget = map[string]int{
 	"approval":  1214,
 	"audit":     1910,
 	"cluster":   1880,
-<<<<<<< HEAD
-	"cmd":       34970,
-=======
-	"cmd":       34800,
->>>>>>> clients
+	"cmd":       35010,
 	"examples":  240,
 	"gateway":   8126,
 	"host":      7400,
 	"identity":  1840,
-<<<<<<< HEAD
-	"internal":  14750,
-	"interop":   12940,
+	"internal":  14781,
+	"interop":   12960,
 	"ledger":    4880,
-	"mcpconfig": 10805,
-	"oauth":     4390,
-=======
-	"internal":  14761,
-	"interop":   12911,
-	"ledger":    4820,
-	"mcpconfig": 10996,
-	"oauth":     4372,
->>>>>>> clients
+	"mcpconfig": 11006,
+	"oauth":     4420,
 	"operation": 2520,
 	"policy":    3780,
 	"replica":   1110,

@@ -118,6 +118,9 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 	if r.params != nil && r.params[0] != '{' {
 		return frontError(http.StatusBadRequest, interop.CodeInvalidParams, "params must be an object")
 	}
+	if strings.HasPrefix(r.method, "notifications/") { // with an id
+		return methodNotFound(r.method)
+	}
 	if r.method != protocol.MethodPing && r.method != protocol.MethodListen && !r.isEntered {
 		if !f.requests.Enter() {
 			return frontError(http.StatusServiceUnavailable, interop.CodeInternal, "%s: %v", r.method, errDraining)

@@ -29,7 +29,7 @@ func (h *Host) CheckOrigin(r *http.Request) error {
 	}
 	for _, origin := range origins {
 		if !h.allowedOrigin(origin, r.Host) {
-			return fmt.Errorf("origin %q is not allowed", origin)
+			return fmt.Errorf("origin %q is not allowed: allow it with --allow-origin", origin)
 		}
 	}
 	return nil
@@ -89,7 +89,7 @@ func (h *Host) checkHost(r *http.Request) error {
 	}):
 		return nil
 	}
-	return fmt.Errorf("host %q is not allowed", r.Host)
+	return fmt.Errorf("host %q is not allowed: allow it with --allow-host", r.Host)
 }
 
 func (h *Host) allowedOrigin(origin, host string) bool {

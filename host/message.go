@@ -50,6 +50,10 @@ func (h *Host) receive(w http.ResponseWriter, r *http.Request, from client) (*po
 	if !jsonBody(r.Header) {
 		return nil, refuse(http.StatusUnsupportedMediaType, "Content-Type must be application/json")
 	}
+	if coding := strings.Join(r.Header["Content-Encoding"], ", "); coding != "" && !strings.EqualFold(coding, "identity") {
+		w.Header().Set("Accept-Encoding", "identity")
+		return nil, refuse(http.StatusUnsupportedMediaType, "the body must have no Content-Encoding")
+	}
 	m := &postedMessage{accepts: parseAccept(r.Header), from: from, address: addressOf(r.RemoteAddr)}
 	if !m.accepts.json && !m.accepts.stream {
 		return nil, refuse(http.StatusNotAcceptable, "Accept must name application/json or text/event-stream")

@@ -2,8 +2,10 @@ package host
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -111,12 +113,28 @@ func (h *Host) serveNotes(r *http.Request, s *hostSession, stop <-chan struct{},
 }
 
 // endpointPath returns the path of the original request, before any prefix was stripped. Some clients do not resolve a
-// reference without a path.
+// relative reference. Behind a proxy, which may have removed a prefix too, it is only the last part of the path.
 func endpointPath(r *http.Request) string {
+	path := r.URL.EscapedPath()
 	if u, err := url.ParseRequestURI(r.RequestURI); err == nil {
-		return u.EscapedPath()
+		path = u.EscapedPath()
 	}
-	return r.URL.EscapedPath()
+	if isProxied(r) {
+		path = path[strings.LastIndexByte(path, '/')+1:]
+	}
+	return path
+}
+
+// isProxied reports whether a request came through a proxy: by its headers, or by a Host without the port of the
+// connection.
+func isProxied(r *http.Request) bool {
+	for _, key := range []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Prefix"} {
+		if len(r.Header[key]) > 0 {
+			return true
+		}
+	}
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return local != nil && local.Port != 80 && local.Port != 443 && hostName(r.Host) == strings.Trim(r.Host, "[]")
 }
 
 // postSSE accepts a message of a session over HTTP+SSE. A request is answered on the session's stream. [Host.Close]

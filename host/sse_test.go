@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/toolbox"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // sseClient is a raw client over HTTP+SSE.
@@ -125,6 +128,36 @@ func TestHTTPAndSSEToTheByte(t *testing.T) {
 	post(`{"jsonrpc":"2.0","id":1,"result":{}}`, 202, "")
 	post(`{"jsonrpc"`, 400, "")
 	post(`{"jsonrpc":"2.0","id":5,"method":"ping"}`, 202, `{"jsonrpc":"2.0","id":5,"result":{}}`)
+}
+
+// A proxy removes a prefix of the path, and says so in a header or by its Host.
+func TestHTTPAndSSEBehindAPrefix(t *testing.T) {
+	t.Parallel()
+	site := sseSite(t, echoTool(), nil)
+	to, err := url.Parse(site.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, rewrite := range map[string]func(r *httputil.ProxyRequest){
+		"a header": func(r *httputil.ProxyRequest) { r.SetXForwarded() },
+		"a Host":   func(r *httputil.ProxyRequest) { r.Out.Host = "127.0.0.1" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			proxy := httptest.NewServer(http.StripPrefix("/indus", &httputil.ReverseProxy{
+				Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to); rewrite(r) }, FlushInterval: -1,
+			}))
+			defer proxy.Close()
+			c := mcp.NewClient(&mcp.Implementation{Name: "c", Version: "1"}, nil)
+			s, err := c.Connect(t.Context(), &mcp.SSEClientTransport{Endpoint: proxy.URL + "/indus/sse"}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if err := s.Ping(t.Context(), nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 func TestHTTPAndSSEIsAsStrict(t *testing.T) {

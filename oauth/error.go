@@ -170,8 +170,7 @@ func mayHaveMoved(err error) bool {
 
 // isDiscarded reports whether the authorization server no longer knows the registration.
 func (i identity) isDiscarded(err error) bool {
-	refused, ok := errors.AsType[*ServerError](err)
-	return ok && i.Dynamic && (refused.Code == "invalid_client" || refused.Code == "unauthorized_client")
+	return i.Dynamic && hasErrorCode(err, "invalid_client", "unauthorized_client")
 }
 
 // refusal returns the error in an answer. That is the error of RFC 6749 section 5.2, which some servers send with

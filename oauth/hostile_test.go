@@ -150,7 +150,11 @@ func TestHostileServers(t *testing.T) {
 			"a token of another kind":         {map[string]http.HandlerFunc{"/token": says(`{"access_token":"a","token_type":"DPoP"}`)}, "no bearer token", 1},
 			"a token without end":             {map[string]http.HandlerFunc{"/token": says(`{"access_token":"a","expires_in":1e300}`)}, "", 1},
 			"no token":                        {map[string]http.HandlerFunc{"/token": says(`{}`)}, "no access token", 1},
-			"no JSON":                         {map[string]http.HandlerFunc{"/token": says(`access_token=a`)}, "no JSON document", 1},
+			"br": {map[string]http.HandlerFunc{"/token": func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Encoding", "br")
+				says(`{}`)(w, r)
+			}}, `Content-Encoding "br"`, 1},
+			"no JSON": {map[string]http.HandlerFunc{"/token": says(`access_token=a`)}, "no JSON document", 1},
 			"secrets said back": {map[string]http.HandlerFunc{"/token": func(w http.ResponseWriter, r *http.Request) {
 				_ = r.ParseForm()
 				w.Header().Set("Content-Type", "application/json")

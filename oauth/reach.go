@@ -21,7 +21,8 @@ const (
 	maxBody      = 1 << 20          // of each answer, in bytes
 	maxAddress   = 8 << 10          // of each address in an answer, in bytes
 	maxRedirects = 3
-	idleTime     = 30 * time.Second
+	// idleTime is below the 5 s after which Node closes a connection. A code or a refresh token must not meet that close.
+	idleTime = 4 * time.Second
 )
 
 // reach limits the addresses that the documents of one server may name. A server on the Internet may

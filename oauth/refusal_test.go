@@ -203,6 +203,51 @@ func TestRegistrationsThatAreDiscarded(t *testing.T) {
 	})
 }
 
+// Some authorization servers refuse the resource indicator, or require the scopes in a renewal.
+func TestParametersThatAreRefused(t *testing.T) {
+	t.Parallel()
+	accepts := func(holds func(r *http.Request) bool, refusal string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if !holds(r) {
+				fails(400, refusal)(w, r)
+				return
+			}
+			says(`{"access_token":"access","refresh_token":"refresh","expires_in":1e-9,"scope":"read"}`)(w, r)
+		}
+	}
+	withoutResource := func(r *http.Request) bool { return !r.Form.Has("resource") }
+	withScope := func(r *http.Request) bool { return r.FormValue("scope") == "read" }
+	const refused = `{"error":"invalid_request","error_description":"the 'resource' request parameter isn't supported"}`
+	for name, c := range map[string]struct {
+		place  string
+		answer http.HandlerFunc
+	}{
+		"a code":                    {"authorization_code", accepts(withoutResource, refused)},
+		"a renewal":                 {"refresh_token", accepts(withoutResource, refused)},
+		"a renewal without a text":  {"refresh_token", accepts(withoutResource, `{"error":"invalid_request"}`)},
+		"a renewal with its scopes": {"refresh_token", accepts(withScope, `{"error":"invalid_scope"}`)},
+		"both": {"refresh_token", accepts(func(r *http.Request) bool { return withoutResource(r) && withScope(r) },
+			`{"error":"invalid_request"}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, store := newAnswers(t), &oauth.MemoryStore{}
+			a.change("authorization_code", accepts(func(r *http.Request) bool { return r.FormValue("resource") != "" }, refused))
+			if c.place == "authorization_code" {
+				a.change(c.place, c.answer)
+			}
+			client := newClient(t, oauth.Options{Store: store, Interact: paster()})
+			if err := client.SignIn(t.Context(), a.URL+"/mcp", ""); err != nil {
+				t.Fatal(err)
+			}
+			if c.place == "refresh_token" {
+				a.change(c.place, c.answer)
+				wants(t, newClient(t, oauth.Options{Store: store}).Transport(nil, a.URL+"/mcp", ""), a.URL+"/mcp", "", "")
+			}
+		})
+	}
+}
+
 // isUnsent reports whether an error means that the request was not run.
 func isUnsent(err error) bool { return errors.As(err, new(interface{ Unsent() })) }
 
@@ -303,7 +348,7 @@ func TestRefusedRenewalOfAGoodToken(t *testing.T) {
 	if b, err = json.Marshal(kept); err != nil || store.Put(t.Context(), key, b) != nil {
 		t.Fatal(err)
 	}
-	a.change("refresh_token", fails(400, `{"error":"invalid_request"}`))
+	a.change("refresh_token", fails(400, `{"error":"invalid_grant"}`))
 	c := newClient(t, oauth.Options{Store: store})
 	rt, before := c.Transport(nil, a.URL+"/mcp", ""), a.gotten.Load()
 	for range 3 {

@@ -95,6 +95,9 @@ func (w *web) send(
 		return res.StatusCode, body, nil
 	case err != nil:
 		return 0, nil, &networkError{err}
+	case res.Header.Get("Content-Encoding") != "": // net/http decodes gzip
+		coding := protocol.Printable(res.Header.Get("Content-Encoding"), maxShown)
+		return 0, nil, fmt.Errorf("the answer has the Content-Encoding %q, which was not asked for", coding)
 	case len(body) > maxBody:
 		return 0, nil, fmt.Errorf("the answer is longer than %d bytes", maxBody)
 	case kind != "application/json" && len(body) > 0:

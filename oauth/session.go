@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -368,6 +369,10 @@ func (s *session) refreshAt(ctx context.Context, w *web, g *grant) (*grant, erro
 	}
 	form := formOf("grant_type", "refresh_token", "refresh_token", g.refresh.Reveal(), "resource", g.Resource)
 	a, err := s.client.requestToken(ctx, w, g.Token, g.Issuer, i, form, g.access.Reveal())
+	if len(g.Scopes) > 0 && hasErrorCode(err, "invalid_request", "invalid_scope") { // some servers require the scopes
+		form.Set("scope", strings.Join(g.Scopes, " "))
+		a, err = s.client.requestToken(ctx, w, g.Token, g.Issuer, i, form, g.access.Reveal())
+	}
 	if err == nil {
 		err = a.checkBearer()
 	}
@@ -413,7 +418,7 @@ func (s *session) recordRefusal(ctx context.Context, g *grant, reason error, ser
 	if serverRefused {
 		updated.Expiry = updated.Refused
 	}
-	if refused, ok := errors.AsType[*ServerError](reason); ok && refused.Code == "invalid_scope" {
+	if hasErrorCode(reason, "invalid_scope") {
 		updated.Requested, updated.Required = nil, nil // these scopes can be requested, but not renewed
 	}
 	return errors.Join(err, s.save(ctx, &updated))

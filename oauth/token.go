@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,13 +113,17 @@ func (c *Client) requestToken(
 	for _, name := range secretFields {
 		secrets = append(secrets, form.Get(name))
 	}
-	a := &tokenResponse{sentAt: c.options.Now()}
-	err := w.post(ctx, endpoint, formType, []byte(form.Encode()), header, secrets, a)
-	refused, ok := errors.AsType[*ServerError](err)
-	if ok && form.Has("resource") && strings.Contains(refused.Description, "AADSTS9010010") {
-		form.Del("resource") // Entra ID accepts either scopes or a resource, but not both
+	var a *tokenResponse
+	post := func() error {
 		a = &tokenResponse{sentAt: c.options.Now()}
-		err = w.post(ctx, endpoint, formType, []byte(form.Encode()), header, secrets, a)
+		return w.post(ctx, endpoint, formType, []byte(form.Encode()), header, secrets, a)
+	}
+	err := post()
+	if form.Has("resource") && refusesResource(err) {
+		form.Del("resource")
+		if again := post(); !hasErrorCode(again, "invalid_grant") { // a code may be spent now
+			err = again
+		}
 	}
 	if err == nil {
 		err = a.check()
@@ -127,6 +132,19 @@ func (c *Client) requestToken(
 		return nil, &StepError{StepToken, endpoint, err}
 	}
 	return a, nil
+}
+
+// refusesResource reports whether a refusal may concern the resource indicator. Some servers refuse parameters that they
+// do not know. Entra ID accepts either scopes or a resource, but not both.
+func refusesResource(err error) bool {
+	refused, ok := errors.AsType[*ServerError](err)
+	return ok && (refused.Code == "invalid_request" || strings.Contains(refused.Description, "AADSTS9010010"))
+}
+
+// hasErrorCode reports whether err is a refusal with one of the codes.
+func hasErrorCode(err error, codes ...string) bool {
+	refused, ok := errors.AsType[*ServerError](err)
+	return ok && slices.Contains(codes, refused.Code)
 }
 
 // authenticate adds the client's credentials (RFC 6749 section 2.3, RFC 7523 section 2.2).

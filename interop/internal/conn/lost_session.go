@@ -24,7 +24,7 @@ const (
 // intermediary answers 5xx to a call that may have run. p is the call, or nil.
 func (c *streamable) endIfLost(ctx context.Context, err error, p *pending) error {
 	over := c.endIfFatal(err)
-	if over == nil || !c.worked.Load() || c.id.Load() == nil {
+	if over == nil || !c.worked.Load() || c.id.Load() == nil || errors.As(over, new(*LostError)) {
 		return over
 	}
 	if c.s.Err() != nil && over != err { //nolint:errorlint // endIfFatal returns err itself

@@ -101,3 +101,38 @@ func TestLegacyHTTPKeepsASessionThatAnswersAPing(t *testing.T) {
 		})
 	}
 }
+
+// The refusal of one call does not mean that a call in flight did not run.
+func TestARefusalIsOfOneCall(t *testing.T) {
+	for era, over := range map[protocol.Era]func(rawHandler) http.Handler{
+		protocol.Modern: rawModern,
+		protocol.Legacy: func(h rawHandler) http.Handler { return rawLegacy(`{}`, h) },
+	} {
+		t.Run(string(era), func(t *testing.T) {
+			noLeaks(t)
+			began := make(chan struct{})
+			c, _ := mustDial(t, dialOptions{url: serve(t, over(func(w http.ResponseWriter, r rawRequest) {
+				if !strings.Contains(string(r.Params), "hang") {
+					w.WriteHeader(http.StatusNotFound)
+					return
+				}
+				rawEvents(w, ":\n\n")
+				close(began)
+				<-r.HTTP.Context().Done()
+			}))})
+			inFlight := make(chan error, 1)
+			go func() {
+				_, err := c.Call(t.Context(), toolCall(era, "hang", `{}`, 0))
+				inFlight <- err
+			}()
+			<-began
+			if _, err := c.Call(t.Context(), toolCall(era, "x", `{}`, 0)); !errors.As(err, new(*UnsentError)) {
+				t.Errorf("the refused call: %v", err)
+			}
+			c.Close()
+			if err := <-inFlight; !errors.As(err, new(*LostError)) || errors.As(err, new(*UnsentError)) {
+				t.Errorf("the call in flight: %v", err)
+			}
+		})
+	}
+}

@@ -84,8 +84,12 @@ func paramText(value json.RawMessage, path []string) (text string, ok bool) {
 }
 
 // endIfFatal ends the connection if an error means that the next call must fail too. There is no server, no MCP server
-// at the URL, or the server no longer supports the version. The next dial finds out its version again.
+// at the URL, or the server no longer supports the version. The next dial finds out its version again. A [*LostError]
+// has the refusal of another message as its cause.
 func (c *modern) endIfFatal(err error) error {
+	if errors.As(err, new(*LostError)) {
+		return err
+	}
 	rpc, answered := errors.AsType[*protocol.RPCError](err)
 	fatal := answered && rpc.Code == protocol.CodeUnsupportedVersion
 	if !answered {

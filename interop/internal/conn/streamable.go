@@ -122,13 +122,14 @@ func (c *streamable) leave(ctx context.Context) {
 func (c *streamable) close() { c.server.close() }
 
 // endIfFatal ends the connection if an error means that the session or the server is gone. Then the message did not
-// run, unless its answer had begun. A 400 that is only assumed to mean the end of a session may come from a tool.
+// run, unless its answer had begun. A 400 that is only assumed to mean the end of a session may come from a tool. A
+// [*LostError] has the refusal of another message as its cause.
 func (c *streamable) endIfFatal(err error) error {
 	var he *HTTPError
 	_, begun := errors.AsType[*CutError](err)
 	switch {
-	case err == nil:
-		return nil
+	case err == nil, errors.As(err, new(*LostError)):
+		return err
 	case errors.As(err, &he):
 		if !c.isSessionOver(he, err) {
 			return err
