@@ -2,7 +2,7 @@
 // cluster/nats connects to NATS JetStream.
 //
 //	engine, err := nats.Connect(ctx, &nats.Options{Servers: "nats://127.0.0.1:4222"})
-//	members, err := cluster.Join(ctx, engine, "a", "10.0.0.1:7333", 10*time.Second, nil)
+//	members, err := cluster.Join(ctx, engine, "a", cluster.Member{Address: "10.0.0.1:7333"}, 10*time.Second, nil)
 //	keys, err := cluster.OpenDocument(ctx, engine, "keys")
 //
 // An [Engine] has a [KV] with compare-and-set, expiry and watch, an append-only [Log], and a [Bus]. A [Lease],

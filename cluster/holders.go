@@ -3,11 +3,14 @@ package cluster
 import (
 	"context"
 	"sync"
+
+	"github.com/indusagi/indus/internal/watch"
 )
 
 // Holders are the holders of all leases of a KV, as their data ([Acquire]).
 type Holders struct {
 	stop    context.CancelFunc
+	watches watch.List
 	running sync.WaitGroup
 
 	mu  sync.Mutex
@@ -50,10 +53,15 @@ func (h *Holders) note(c Change) {
 		now = decodeLease(c.Value)
 	}
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	if one := h.of(c.Key); one.lease != now { // otherwise the lease was renewed
+	one := h.of(c.Key)
+	isOther := one.lease != now // otherwise the lease was renewed
+	if isOther {
 		close(one.changed)
 		h.all[c.Key] = &keyHolder{now, make(chan struct{})}
+	}
+	h.mu.Unlock()
+	if isOther {
+		h.watches.Notify()
 	}
 }
 

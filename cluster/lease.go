@@ -25,12 +25,13 @@ type leaseValue struct {
 type Lease struct {
 	kv    KV
 	key   string
-	value []byte
+	owner string
 	ttl   time.Duration
 	stop  context.CancelFunc
 	done  chan struct{} // closed when the lease is lost or released
 
 	mu       sync.Mutex
+	data     string
 	revision uint64
 	until    time.Time
 }
@@ -52,11 +53,7 @@ func (e *HeldError) Unwrap() error { return ErrConflict }
 func Acquire(
 	ctx context.Context, kv KV, key, data string, ttl time.Duration, replaces func(data string) bool,
 ) (*Lease, error) {
-	value, err := json.Marshal(leaseValue{rand.Text(), data})
-	if err != nil {
-		return nil, err
-	}
-	l := &Lease{kv: kv, key: key, value: value, ttl: max(ttl, MinLease), done: make(chan struct{})}
+	l := &Lease{kv: kv, key: key, owner: rand.Text(), data: data, ttl: max(ttl, MinLease), done: make(chan struct{})}
 	held, err := kv.Get(ctx, key)
 	switch {
 	case errors.Is(err, ErrNotFound):
@@ -87,8 +84,14 @@ func decodeLease(raw []byte) (v leaseValue) {
 
 // set stores the key for another ttl.
 func (l *Lease) set(ctx context.Context, revision uint64) error {
+	l.mu.Lock()
+	value, err := json.Marshal(leaseValue{l.owner, l.data})
+	l.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	sent := time.Now()
-	revision, err := l.kv.Set(ctx, l.key, l.value, revision, l.ttl)
+	revision, err = l.kv.Set(ctx, l.key, value, revision, l.ttl)
 	if err != nil {
 		return err
 	}
@@ -124,7 +127,14 @@ func (l *Lease) run(ctx context.Context) {
 	}
 }
 
-// renew stores the key again. If an earlier answer was lost, the key has our own value with a later revision.
+// publish changes the data of the lease. It is stored with the next renewal.
+func (l *Lease) publish(data string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.data = data
+}
+
+// renew stores the key again. If an earlier answer was lost, the key is our own with a later revision.
 func (l *Lease) renew(ctx context.Context) error {
 	err := l.set(ctx, l.Revision())
 	if !errors.Is(err, ErrConflict) {
@@ -136,7 +146,7 @@ func (l *Lease) renew(ctx context.Context) error {
 		return err
 	case failed != nil:
 		return failed
-	case string(now.Value) != string(l.value):
+	case decodeLease(now.Value).Owner != l.owner:
 		return err
 	}
 	return l.set(ctx, now.Revision)

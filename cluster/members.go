@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -12,31 +13,62 @@ import (
 // membersName is the KV of the members of a cluster.
 const membersName = "members"
 
-// Members are the processes of a cluster with their addresses.
+// Member is what a process of a cluster publishes about itself.
+type Member struct {
+	// Address is where the other processes reach it.
+	Address string `json:"address"`
+	// Facts are other values by their names, such as a version. Processes compare them.
+	Facts map[string]string `json:"facts,omitempty"`
+}
+
+func (m Member) encode() string {
+	text, _ := json.Marshal(m) // a struct of strings
+	return string(text)
+}
+
+// decodeMember returns the member of the data of a lease. If the data is of no member, it is empty.
+func decodeMember(data string) (m Member) {
+	_ = json.Unmarshal([]byte(data), &m)
+	return m
+}
+
+// MembersOptions configure [Join].
+type MembersOptions struct {
+	// Waits is called if another process has the name, with its address and the longest wait. Nil ignores it.
+	Waits func(holder string, most time.Duration)
+	// Taken is called when another process has taken the name of this one, which was silent for too long, with the
+	// address of that process. It is called with "" when this process has its name again. Nil ignores it.
+	Taken func(holder string)
+}
+
+// Members are the processes of a cluster.
 type Members struct {
-	engine    Engine
-	name, own string
-	ttl       time.Duration
-	stop      context.CancelFunc
-	running   sync.WaitGroup
-	holders   *Holders
+	engine  Engine
+	name    string
+	ttl     time.Duration
+	options MembersOptions
+	stop    context.CancelFunc
+	running sync.WaitGroup
+	holders *Holders
 
 	mu    sync.Mutex
+	own   Member
 	lease *Lease
 }
 
 // Join adds this process to the members, and returns once it knows the others. It stays a member until Leave: its lease
 // is renewed, and taken again if it is lost. If another process has the name with another address, Join waits until the
-// lease of that process could have expired, and then returns a [*HeldError]. It calls waits first, with the address and
-// the longest wait. If waits is nil, it calls nothing. A process with the same address is an earlier one, and is
-// replaced at once.
+// lease of that process could have expired, and then returns a [*HeldError], whose Data is the address. A process with
+// the same address is an earlier one, and is replaced at once.
 func Join(
-	ctx context.Context, engine Engine, name, address string, ttl time.Duration,
-	waits func(holder string, most time.Duration),
+	ctx context.Context, engine Engine, name string, own Member, ttl time.Duration, o *MembersOptions,
 ) (*Members, error) {
-	m := &Members{engine: engine, name: name, own: address, ttl: max(ttl, MinLease)}
-	isEarlier := func(other string) bool { return other == address }
-	if err := m.acquire(ctx, isEarlier, waits); err != nil {
+	m := &Members{engine: engine, name: name, own: own, ttl: max(ttl, MinLease)}
+	if o != nil {
+		m.options = *o
+	}
+	isEarlier := func(data string) bool { return decodeMember(data).Address == own.Address }
+	if err := m.acquire(ctx, isEarlier, m.options.Waits); err != nil {
 		return nil, err
 	}
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -51,24 +83,22 @@ func Join(
 
 // acquire takes the lease of the name. It waits until a lease of another process could have expired.
 func (m *Members) acquire(
-	ctx context.Context, replaces func(address string) bool, waits func(holder string, most time.Duration),
+	ctx context.Context, replaces func(data string) bool, waits func(holder string, most time.Duration),
 ) error {
-	most := m.ttl + m.ttl/leaseRenew
-	deadline := time.Now().Add(most)
+	deadline := time.Now().Add(m.longest())
 	for {
-		lease, err := Acquire(ctx, m.engine.KV(membersName), m.name, m.own, m.ttl, replaces)
+		err := m.take(ctx, replaces)
 		if err == nil {
-			m.mu.Lock()
-			m.lease = lease
-			m.mu.Unlock()
 			return nil
 		}
 		held, ok := errors.AsType[*HeldError](err)
 		switch {
+		case ok && time.Now().After(deadline):
+			return &HeldError{held.Key, decodeMember(held.Data).Address}
 		case !ok || time.Now().After(deadline):
 			return err
 		case waits != nil:
-			waits(held.Data, most)
+			waits(decodeMember(held.Data).Address, m.longest())
 			waits = nil
 		}
 		if !watch.Sleep(ctx, m.ttl/leaseRetry) {
@@ -77,20 +107,63 @@ func (m *Members) acquire(
 	}
 }
 
+// longest returns the time after which a lease of a process that has ended is over.
+func (m *Members) longest() time.Duration { return m.ttl + m.ttl/leaseRenew }
+
+// take takes the lease of the name with the present facts.
+func (m *Members) take(ctx context.Context, replaces func(data string) bool) error {
+	m.mu.Lock()
+	data := m.own.encode()
+	m.mu.Unlock()
+	lease, err := Acquire(ctx, m.engine.KV(membersName), m.name, data, m.ttl, replaces)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lease = lease
+	lease.publish(m.own.encode())
+	return nil
+}
+
 // keep takes the lease again whenever it is lost. It does not replace a process with the same address, which is a later
 // one.
 func (m *Members) keep(ctx context.Context) {
+	address := m.own.Address // never changes
 	for {
 		select {
 		case <-m.current().Done():
 		case <-ctx.Done():
 			return
 		}
-		for m.acquire(ctx, nil, nil) != nil {
+		taken, lost := "", time.Now()
+		for {
+			err := m.take(ctx, nil)
+			if err == nil {
+				break
+			}
+			holder := ""
+			if held, ok := errors.AsType[*HeldError](err); ok {
+				holder = decodeMember(held.Data).Address
+			}
+			isOwn := holder == address && time.Since(lost) <= m.longest() // an earlier lease of this process
+			if holder != "" && !isOwn && holder != taken {
+				taken = holder
+				m.report(taken)
+			}
 			if !watch.Sleep(ctx, m.ttl/leaseRetry) {
 				return
 			}
 		}
+		if taken != "" {
+			m.report("")
+		}
+	}
+}
+
+func (m *Members) report(holder string) {
+	if m.options.Taken != nil {
+		m.options.Taken(holder)
 	}
 }
 
@@ -100,15 +173,44 @@ func (m *Members) current() *Lease {
 	return m.lease
 }
 
+// Publish replaces the facts of this process. The others learn them with the next renewal of the lease.
+func (m *Members) Publish(facts map[string]string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.own.Facts = facts
+	m.lease.publish(m.own.encode())
+}
+
 // Address returns the address of a member, or "" if there is none of that name. While the engine cannot be reached, the
 // last known members stay.
 func (m *Members) Address(name string) string {
-	address, _ := m.holders.Of(name)
-	return address
+	data, _ := m.holders.Of(name)
+	return decodeMember(data).Address
 }
 
-// All returns the addresses of all members by name.
-func (m *Members) All() map[string]string { return m.holders.All() }
+// All returns all members by name.
+func (m *Members) All() map[string]Member { return membersOf(m.holders) }
+
+// Watch calls changed after a process has joined, left or published other facts, until stop has returned.
+func (m *Members) Watch(changed func()) (stop func()) { return m.holders.watches.Watch(changed) }
+
+func membersOf(h *Holders) map[string]Member {
+	all := map[string]Member{}
+	for name, data := range h.All() {
+		all[name] = decodeMember(data)
+	}
+	return all
+}
+
+// ReadMembers returns the members of a cluster by name, for a process that is none.
+func ReadMembers(ctx context.Context, engine Engine) (map[string]Member, error) {
+	h, err := OpenHolders(ctx, engine.KV(membersName))
+	if err != nil {
+		return nil, err
+	}
+	defer h.Close()
+	return membersOf(h), nil
+}
 
 // Leave removes this process from the members.
 func (m *Members) Leave(ctx context.Context) error {

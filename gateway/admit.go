@@ -56,6 +56,8 @@ type Control struct {
 	Audit *audit.Log
 	// Telemetry traces and measures requests. It may be nil.
 	Telemetry *telemetry.Telemetry
+	// Replicas returns the number of replicas, and of their problems such as differences, for metrics. It may be nil.
+	Replicas func() (members, problems int)
 	// Activity has the requests in memory, for people who look. It may be nil.
 	Activity *activity.Tracker
 	// Mask masks secrets in arguments and results before a person or a record gets them. Nil masks likely secrets.

@@ -67,6 +67,8 @@ type Options struct {
 	Drain time.Duration
 	// Peers is the listener for other replicas, if Host.Replica is set. [Gateway.Run] serves it. It may be nil.
 	Peers net.Listener
+	// Ready reports whether /readyz may answer 200. Nil means that it may.
+	Ready func() bool
 	// SignIn is called if a request fails because its principal has to sign in to a server. The client must support
 	// opening a URL. Without opened, SignIn begins a sign-in and returns the address to open. With opened, the client
 	// has the address: SignIn waits until the sign-in is over, and if it returns no error, the request is made again.

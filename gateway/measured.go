@@ -23,6 +23,9 @@ func (g *Gateway) state() telemetry.State {
 			s.Approvals = len(waiting)
 		}
 	}
+	if count := g.opts.Control.Replicas; count != nil {
+		s.Replicas, s.ReplicaProblems = count()
+	}
 	tools := map[string]int{}
 	for _, d := range g.attached.Snapshot("").Tools {
 		tools[d.Server]++

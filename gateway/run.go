@@ -163,7 +163,7 @@ func (g *Gateway) health(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g.mu.Lock()
-	stopping := g.closed || g.leaving.Load()
+	stopping := g.closed || g.leaving.Load() || g.opts.Ready != nil && !g.opts.Ready()
 	g.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")

@@ -40,12 +40,17 @@ func newClustered(t *testing.T, way, auth string) *clustered {
 	c := &clustered{t: t, nats: natsserver.Start(t), writer: newWriter("w")}
 	at := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return c.writer.Server }, nil))
 	t.Cleanup(at.Close)
-	c.configure(map[string]any{"url": at.URL}, auth, `permit(principal, action == Action::"list", resource);
-		@approve("`+way+`") permit(principal, action == Action::"call", resource);`)
+	c.configure(map[string]any{"url": at.URL}, auth, newPolicy(way))
 	for i := range c.dirs {
 		c.start(i, "w: ready")
 	}
 	return c
+}
+
+// newPolicy returns a policy by which each call waits for approval.
+func newPolicy(way string) string {
+	return `permit(principal, action == Action::"list", resource);
+		@approve("` + way + `") permit(principal, action == Action::"call", resource);`
 }
 
 // configure writes the files of both replicas, which have one row.

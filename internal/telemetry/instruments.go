@@ -16,6 +16,7 @@ type instruments struct {
 	active, parked, approvals  metric.Int64ObservableGauge
 	sessions, streams, ledger  metric.Int64ObservableGauge
 	queue, calls, tools, phase metric.Int64ObservableGauge
+	replicas, problems         metric.Int64ObservableGauge
 	restarts                   metric.Int64ObservableCounter
 }
 
@@ -45,7 +46,10 @@ func newInstruments(meter metric.Meter, observe func(*instruments, metric.Observ
 		queue:         m.gauge("indus.server.queue", "{call}", "The calls that wait for a place at a server."),
 		calls:         m.gauge("indus.server.calls", "{call}", "The calls in flight at a server."),
 		tools:         m.gauge("indus.server.tools", "{tool}", "The tools that clients see of a server."),
-		phase:         m.gauge("indus.server.phase", "", "1 for the phase in which a server is."),
+		replicas:      m.gauge("indus.replicas", "{replica}", "The replicas that this one knows, with itself."),
+		problems: m.gauge("indus.replica.problems", "{problem}",
+			"The replicas that are missing, do not answer or differ in version, configuration or policy."),
+		phase: m.gauge("indus.server.phase", "", "1 for the phase in which a server is."),
 	}
 	var err error
 	i.restarts, err = meter.Int64ObservableCounter("indus.server.restarts", metric.WithUnit("{restart}"),
@@ -54,7 +58,8 @@ func newInstruments(meter metric.Meter, observe func(*instruments, metric.Observ
 	_, err = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		observe(i, o)
 		return nil
-	}, i.active, i.parked, i.approvals, i.sessions, i.streams, i.ledger, i.queue, i.calls, i.tools, i.phase, i.restarts)
+	}, i.active, i.parked, i.approvals, i.sessions, i.streams, i.ledger, i.queue, i.calls, i.tools, i.phase, i.restarts,
+		i.replicas, i.problems)
 	m.note(err)
 	return i, m.err
 }
@@ -96,6 +101,10 @@ func (t *Telemetry) observe(i *instruments, o metric.Observer) {
 	o.ObserveInt64(i.sessions, int64(now.Sessions))
 	o.ObserveInt64(i.streams, int64(now.Streams))
 	o.ObserveInt64(i.ledger, int64(now.Ledger))
+	if now.Replicas > 0 {
+		o.ObserveInt64(i.replicas, int64(now.Replicas))
+		o.ObserveInt64(i.problems, int64(now.ReplicaProblems))
+	}
 	for _, s := range now.Servers {
 		server := metric.WithAttributeSet(attribute.NewSet(keyServer.String(s.Name)))
 		o.ObserveInt64(i.queue, int64(s.Queue), server)
@@ -114,6 +123,8 @@ type State struct {
 	Streams   int // open streams to clients over HTTP
 	Ledger    int // entries about tools that this run holds in memory
 	Servers   []ServerState
+
+	Replicas, ReplicaProblems int // 0 Replicas: this is no replica, and neither is reported
 }
 
 // ServerState is the state of one server.

@@ -75,7 +75,7 @@ func openLongLog(t *testing.T, engine cluster.Engine, name string) cluster.Log {
 func join(t *testing.T, engine cluster.Engine, name, address string) *cluster.Members {
 	t.Helper()
 	return mustOpen(t, func() (*cluster.Members, error) {
-		return cluster.Join(t.Context(), engine, name, address, cluster.MinLease, nil)
+		return cluster.Join(t.Context(), engine, name, cluster.Member{Address: address}, cluster.MinLease, nil)
 	})
 }
 
@@ -422,9 +422,20 @@ func testMembers(t *testing.T, connect func(*testing.T) cluster.Engine) {
 	again := join(t, connect(t), other, "h:2")
 	waited := ""
 	waits := func(holder string, _ time.Duration) { waited += holder }
-	_, err := cluster.Join(ctx, connect(t), own, "h:3", cluster.MinLease, waits)
-	if !errors.Is(err, cluster.ErrConflict) || waited != "h:1" {
+	third := cluster.Member{Address: "h:3"}
+	_, err := cluster.Join(ctx, connect(t), own, third, cluster.MinLease, &cluster.MembersOptions{Waits: waits})
+	if held, ok := errors.AsType[*cluster.HeldError](err); !ok || held.Data != "h:1" || waited != "h:1" {
 		t.Errorf("the same name at another address: %v, after waiting for %q", err, waited)
+	}
+	changed := make(chan struct{}, 100)
+	defer a.Watch(func() { changed <- struct{}{} })()
+	again.Publish(map[string]string{"version": "2"})
+	for a.All()[other].Facts["version"] != "2" {
+		select {
+		case <-changed:
+		case <-time.After(suiteWait):
+			t.Fatalf("the members are %+v", a.All())
+		}
 	}
 	if err := b.Leave(ctx); err != nil {
 		t.Error(err)

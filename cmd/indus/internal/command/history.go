@@ -63,6 +63,19 @@ func (h *History) Damage() []ledger.Damage {
 	return h.File.Damage()
 }
 
+// Members returns a line for each replica of the cluster, and one for each of their differences. Of a file, there are
+// none.
+func (h *History) Members(ctx context.Context) []string {
+	if h.cluster == nil {
+		return nil
+	}
+	members, err := h.cluster.Members(ctx)
+	if err != nil {
+		return nil // the loss of the connection is reported
+	}
+	return append(MemberLines(members), MemberDifferences(members)...)
+}
+
 // Close ends the connection to the cluster.
 func (h *History) Close() { h.cluster.Close() }
 

@@ -29,6 +29,9 @@ func (d *doctor) generalSteps(ctx context.Context) []step {
 					", which lies in this project: servers that are not the project's do not look for programs there",
 				"give a server that needs a program from there its whole path, and approve that"))
 	}
+	if d.config.Cluster != nil && d.all {
+		steps = append(steps, d.clusterSteps(ctx)...)
+	}
 	dir := mcpconfig.StateDir(nil)
 	if dir == "" {
 		return append(steps,
@@ -36,6 +39,34 @@ func (d *doctor) generalSteps(ctx context.Context) []step {
 				"set HOME or XDG_STATE_HOME"))
 	}
 	return append(steps, stateStep(dir), approvalsStep(), ledgerStep(ctx, filepath.Join(dir, "ledger.jsonl")))
+}
+
+// clusterSteps connects to the cluster, and lists its members with their differences.
+func (d *doctor) clusterSteps(ctx context.Context) (steps []step) {
+	shared, err := command.OpenCluster(ctx, d.config.Cluster, 0, d.Streams)
+	if err != nil {
+		return []step{failedStep("cluster", err.Error(), `correct "cluster" in the configuration, or start NATS`)}
+	}
+	defer shared.Close()
+	steps = append(steps, okStep("cluster", shared.Describe()))
+	for _, w := range shared.Warnings() {
+		steps = append(steps, noteStep("cluster", w, "see docs/scaling.md"))
+	}
+	members, err := shared.Members(ctx)
+	switch {
+	case err != nil:
+		return append(steps, failedStep("members", err.Error(), "try again"))
+	case len(members) == 0:
+		return append(steps, noteStep("members", "no replica runs", "start indus serve with --replica"))
+	}
+	for _, line := range command.MemberLines(members) {
+		steps = append(steps, okStep("member", line))
+	}
+	for _, text := range command.MemberDifferences(members) {
+		what, remedy, _ := strings.Cut(strings.TrimSuffix(text, "."), "): ")
+		steps = append(steps, noteStep("members", what+")", remedy))
+	}
+	return steps
 }
 
 // fileSteps returns the steps on the files that exist, and on faults of whole files.

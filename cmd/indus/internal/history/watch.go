@@ -25,6 +25,8 @@ type watchFlags struct {
 	once     bool
 	asJSON   bool
 	lastRows []watchRow // rows of the last output
+	// members are the replicas of a cluster and their differences, and lastMembers those of the last output.
+	members, lastMembers []string
 }
 
 func newWatch(s show.Streams) *cobra.Command {
@@ -73,6 +75,7 @@ func (f *watchFlags) run(ctx context.Context, _ []string, s show.Streams) error 
 	if err != nil {
 		return command.LedgerError(err)
 	}
+	f.members = h.Members(ctx)
 	canvas := show.CanvasOn(s.Out)
 	if f.once && !f.asJSON {
 		return s.WriteWrapped(strings.Join(append(f.lines(watchRows(entries)), ""), "\n"))
@@ -93,6 +96,7 @@ func (f *watchFlags) run(ctx context.Context, _ []string, s show.Streams) error 
 		}
 		if time.Since(reaped) >= reapTick {
 			_, _ = h.Reap(ctx) // a failed attempt is repeated later
+			f.members = h.Members(ctx)
 			reaped = time.Now()
 		}
 		last := uint64(0)
@@ -109,6 +113,15 @@ func (f *watchFlags) run(ctx context.Context, _ []string, s show.Streams) error 
 
 // report prints the rows that changed since the last report.
 func (f *watchFlags) report(rows []watchRow, s show.Streams) error {
+	for _, text := range f.members {
+		if slices.Contains(f.lastMembers, text) {
+			continue
+		}
+		if err := f.printMember(text, s); err != nil {
+			return err
+		}
+	}
+	f.lastMembers = f.members
 	gone := slices.DeleteFunc(slices.Clone(f.lastRows), func(old watchRow) bool {
 		return slices.ContainsFunc(rows, func(r watchRow) bool { return r.Run == old.Run && r.Server == old.Server })
 	})
@@ -123,6 +136,16 @@ func (f *watchFlags) report(rows []watchRow, s show.Streams) error {
 		}
 	}
 	return nil
+}
+
+func (f *watchFlags) printMember(text string, s show.Streams) error {
+	if f.asJSON {
+		return show.PrintLine(s, struct {
+			Replicas string `json:"replicas"`
+		}{text})
+	}
+	_, err := fmt.Fprintf(s.Out, "%s  %s\n", time.Now().Format(show.TimeFormat), text)
+	return err
 }
 
 func (f *watchFlags) printRow(r watchRow, s show.Streams) error {
@@ -244,7 +267,7 @@ func (s *runServer) apply(e ledger.Entry) {
 // lines returns the rows as lines for a person: each run, with its servers below.
 func (f *watchFlags) lines(rows []watchRow) []string {
 	if len(rows) == 0 {
-		return []string{"no indus serve is running" + f.AbsentPlace()}
+		return append([]string{"no indus serve is running" + f.AbsentPlace()}, f.members...)
 	}
 	id, health, tools := 0, 0, 0
 	for _, r := range rows {
@@ -264,7 +287,7 @@ func (f *watchFlags) lines(rows []watchRow) []string {
 				show.Time(r.Since)))
 		}
 	}
-	return lines
+	return append(lines, f.members...)
 }
 
 // fitHeight cuts lines to the height of a screen. The last line counts the rest.

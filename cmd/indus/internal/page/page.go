@@ -78,7 +78,7 @@ type Options struct {
 	// again.
 	RunsAt  func(server string) string
 	Restart func(ctx context.Context, server string) error
-	// Replicas returns sentences about replicas that are missing, for the overview. Nil means that there are none.
+	// Replicas returns sentences about replicas that are missing or differ, for the overview. Nil: there are none.
 	Replicas func() []string
 	// NewID returns an unguessable text for the cookie of a session, with the name of a replica. Nil makes a random text.
 	NewID func() string

@@ -24,7 +24,7 @@ func (w *follower) openPage(
 		Keys:          func() *identity.Keys { return w.front.keys(w.served.Load()) },
 		RunsAt:        w.flags.singles.runsAt,
 		Restart:       w.flags.singles.restart,
-		Replicas:      w.flags.missing,
+		Replicas:      w.flags.problems,
 		PolicyProblem: w.control.policyProblem, WatchPolicy: w.control.changed.Watch,
 		NewID: newID, SignIns: w.signIns, Address: clients.local, PublicURL: w.front.initial.URL, Streams: w.s,
 	}

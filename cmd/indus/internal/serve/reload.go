@@ -209,6 +209,7 @@ func (w *follower) follow(ctx context.Context) {
 				w.reload(ctx, statFiles(w.files.paths), true)
 			} else {
 				w.control.reload(w.gateway, w.s)
+				w.flags.publish(w.served.Load(), w.control)
 			}
 		case <-ticks:
 			tick.Reset(w.tick(ctx))
@@ -272,6 +273,7 @@ func (w *follower) reload(ctx context.Context, now fileStates, requested bool) {
 		return
 	}
 	defer w.watch(c, began, now)
+	defer func() { w.flags.publish(w.served.Load(), w.control) }()
 	served := w.served.Load()
 	// Before the servers, so that clients admitted until now do not get the new ones.
 	if err := w.front.follow(served, c, w.s); err != nil {

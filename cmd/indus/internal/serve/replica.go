@@ -43,7 +43,9 @@ type replication struct {
 
 	shared  *command.Cluster // set by runServe; nil: there is none
 	members atomic.Pointer[cluster.Members]
-	singles *singles // set by runServe
+	holder  atomic.Pointer[string] // the replica that has taken the name of this one; nil or "": none
+	silent  sync.Map               // by the name of a peer that does not answer, a sentence
+	singles *singles               // set by runServe
 }
 
 // defaultReadyDelay is the default of --ready-delay with --replica. Load balancers need a few seconds to see /readyz.
@@ -176,13 +178,21 @@ func (p *replication) checkPeers(ctx context.Context, r *replica.Replica, keys *
 	defer running.Wait()
 	for _, name := range p.peerNames() {
 		running.Go(func() {
-			for range peerChecks {
+			for n := 0; ; n++ {
 				err := r.Check(ctx, name)
 				if err == nil && !knowsKeys(ctx, r, name, keys) {
 					s.Reportf("the replica %s cannot read what clients got from this one: give all replicas the same keys "+
 						"in --key-file", name)
 				}
-				if err == nil || errors.Is(err, replica.ErrUntrusted) || !watch.Sleep(ctx, peerCheckPause) {
+				if err == nil || errors.Is(err, replica.ErrUntrusted) || !slices.Contains(p.peerNames(), name) {
+					p.silent.Delete(name)
+					return
+				}
+				if n >= peerChecks {
+					p.silent.Store(name, fmt.Sprintf("The replica %s does not answer, and requests for its sessions get 404 here: "+
+						"check its address and whether it runs (%v).", name, err))
+				}
+				if !watch.Sleep(ctx, peerCheckPause) {
 					return
 				}
 			}
@@ -329,7 +339,9 @@ func (f *serveFlags) repeatShared() string {
 }
 
 // join makes this process a member of the cluster, so that other replicas find it without --peer.
-func (p *replication) join(ctx context.Context, l net.Listener, s show.Streams) error {
+func (p *replication) join(
+	ctx context.Context, l net.Listener, c *mcpconfig.Config, k *control, s show.Streams,
+) error {
 	if p.shared == nil || l == nil {
 		return nil
 	}
@@ -348,7 +360,10 @@ func (p *replication) join(ctx context.Context, l net.Listener, s show.Streams) 
 		s.Reportf("cluster: the name %s belongs to a replica at %s: waiting for its end, for at most %v", p.own.Name,
 			show.Clean(holder), most.Round(time.Second))
 	}
-	members, err := cluster.Join(ctx, p.shared, p.own.Name, net.JoinHostPort(host, port), p.shared.Lease, waits)
+	own := cluster.Member{Address: net.JoinHostPort(host, port), Facts: factsOf(c, k)}
+	members, err := cluster.Join(ctx, p.shared, p.own.Name, own, p.shared.Lease, &cluster.MembersOptions{
+		Waits: waits, Taken: func(holder string) { p.taken(holder, s) },
+	})
 	if held, taken := errors.AsType[*cluster.HeldError](err); taken {
 		return command.Usagef("--replica %s: a running replica at %s has this name: choose another name", p.replica,
 			show.Clean(held.Data))

@@ -313,6 +313,9 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	}
 	defer rules.close()
 	rules.options.Telemetry = observed.Instruments()
+	if f.replica != "" {
+		rules.options.Replicas = f.counts
+	}
 	if err := clients.listen(); err != nil {
 		return err
 	}
@@ -335,12 +338,13 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	if peers != nil {
 		defer peers.Close()
 	}
-	if err := f.join(ctx, peers, s); err != nil {
+	if err := f.join(ctx, peers, c, rules, s); err != nil {
 		return err
 	}
 	defer f.leave(context.WithoutCancel(ctx), s)
 	if one != nil {
 		defer inBackground(ctx, func(ctx context.Context) { f.checkPeers(ctx, one, keys, s) })()
+		defer inBackground(ctx, func(ctx context.Context) { f.checkProblems(ctx, s) })()
 	}
 	f.singles.replica = one
 	if err := f.singles.open(ctx); err != nil {
@@ -356,7 +360,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 	// The servers outlive ctx, so that calls in flight can be answered.
 	alive := context.WithoutCancel(ctx)
 	options := &gateway.Options{
-		Ledger: log.options(fmt.Sprintf("%s, process %d", clients.name(), os.Getpid()),
+		Ledger: log.options(fmt.Sprintf("%s, process %d", f.runName(clients), os.Getpid()),
 			interop.FleetOptions{Logger: logger, Lazy: f.lazy, Idle: f.idle, Endpoint: f.singles.endpoints(signIns.Endpoint)}),
 		Host: host.Options{
 			Keys: keys, Logger: logger, Memory: memory, ListWait: zeroAsNone(f.listWait),
@@ -364,6 +368,7 @@ func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
 		},
 		Local: local.registry, Expose: f.exposeFunc(f.expose), Views: f.views(c), Transparent: f.transparent,
 		Drain: zeroAsNone(f.drain), Control: rules.options, Peers: peers,
+		Ready: f.isReady,
 	}
 	if front != nil {
 		options.Host.Authenticate, options.WellKnown = front.authenticate, http.HandlerFunc(front.wellKnown)
