@@ -90,7 +90,7 @@ func TestApply(t *testing.T) {
 // wantDead waits for the end of a process. There is no event for it.
 func wantDead(t testing.TB, pid int) {
 	t.Helper()
-	for end := time.Now().Add(giveUp); isAlive(pid); {
+	for end := time.Now().Add(giveUp); isAlive(pid); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("process %d is alive", pid)
 		}

@@ -67,11 +67,7 @@ func TestALazyServerIsAProcessWhileItIsNeeded(t *testing.T) {
 		stays(time.Millisecond)
 		d.wait("a", interop.ServerIdle, n+1)
 		f.WaitN("eof", n)
-		for end := time.Now().Add(giveUp); isAlive(pid); {
-			if time.Now().After(end) {
-				t.Fatal("its process goes on")
-			}
-		}
+		wantDead(t, pid)
 	}
 	if diff := cmp.Diff([]string{"added", "idle", "connecting", "ready", "idle", "connecting", "ready", "idle"}, slices.DeleteFunc(d.all("a"), func(k string) bool { return k == "listed" })); diff != "" {
 		t.Error(diff)

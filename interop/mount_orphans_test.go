@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/testkit/processes"
@@ -93,11 +92,7 @@ func wantGone(t *testing.T, f *fixture.Server, n int) {
 	if _, err := fmt.Sscanf(f.WaitN("grandchild ", n), "grandchild %d", &grandchild); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(giveUp); isAlive(grandchild); {
-		if time.Now().After(end) {
-			t.Fatalf("grandchild %d is alive", grandchild)
-		}
-	}
+	wantDead(t, grandchild)
 }
 
 // isAlive reports whether there is such a process. A zombie counts as ended, because its

@@ -2,41 +2,27 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// plainIndus returns the path of an indus without the race detector, which is built once. A command starts and ends with
-// it several times as fast. It returns "" if the tests have no detector either: then indus on the PATH is as fast.
+// plainIndus returns the path of an indus without the race detector. A command starts and ends with it several times as
+// fast. It returns "" if the tests have no detector either: then indus on the PATH is as fast.
 var plainIndus = sync.OnceValue(func() string {
 	if !raceDetector {
 		return ""
 	}
-	dir, err := os.MkdirTemp("", "indus-plain-")
+	program, err := fixture.GoLink(".", "-ldflags=-s -w")
 	if err != nil {
 		panic(err)
 	}
-	plainDirectory = dir
-	program := filepath.Join(dir, "indus")
-	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, ".").CombinedOutput(); err != nil {
-		panic(string(out))
-	}
 	return program
 })
-
-var plainDirectory string
-
-// tidyTests are the tests of the package. After them the plain indus is removed.
-type tidyTests struct{ *testing.M }
-
-func (m tidyTests) Run() int {
-	defer func() { _ = os.RemoveAll(plainDirectory) }()
-	return m.M.Run()
-}
 
 // keepsDetector reports whether indus runs with the race detector for these arguments: it serves, or talks with a model.
 // All other commands start, do one thing and end.

@@ -83,7 +83,7 @@ func TestNoGoroutineOutlivesACommand(t *testing.T) {
 }
 
 // eventually waits until another process has reached a state. The function what returns the remaining problem, or "".
-func eventually(t *testing.T, what func() string) {
+func eventually(t testing.TB, what func() string) {
 	t.Helper()
 	late := time.After(deadline)
 	for wrong := what(); wrong != ""; wrong = what() {

@@ -5,9 +5,9 @@ import (
 	"crypto/rand"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // markName is the variable that marks the processes of a test's servers. Child processes inherit it.
@@ -25,30 +25,45 @@ func markedProcesses(t testing.TB, mark string) []string {
 	}
 	var found []string
 	for _, dir := range all {
-		env, _ := os.ReadFile(filepath.Join(dir, "environ")) // empty for a zombie
-		for pair := range bytes.SplitSeq(env, []byte{0}) {
-			if string(pair) == markName+"="+mark {
-				line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-				found = append(found, filepath.Base(dir)+": "+strings.ReplaceAll(string(line), "\x00", " "))
-			}
+		if hasMark(filepath.Base(dir), mark) {
+			line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+			found = append(found, filepath.Base(dir)+": "+strings.ReplaceAll(string(line), "\x00", " "))
 		}
 	}
 	return found
 }
 
-// waitGone waits until no process carries the mark.
+func hasMark(pid, mark string) bool {
+	env, _ := os.ReadFile(filepath.Join("/proc", pid, "environ")) // empty for a zombie
+	return bytes.Contains(append([]byte{0}, env...), []byte("\x00"+markName+"="+mark+"\x00"))
+}
+
+// waitMarked waits until enough processes carry the mark. There is no event for it.
+func waitMarked(t testing.TB, mark string, enough func(running []string) bool) {
+	t.Helper()
+	eventually(t, func() string {
+		if running := markedProcesses(t, mark); !enough(running) {
+			return "these run:\n" + strings.Join(running, "\n")
+		}
+		return ""
+	})
+}
+
+// waitGone waits until no process carries the mark. Between two searches it reads only the processes that it has found.
 func waitGone(t testing.TB, mark string) {
 	t.Helper()
-	late := time.After(deadline)
-	for {
-		left := markedProcesses(t, mark)
+	left := markedProcesses(t, mark)
+	eventually(t, func() string {
+		left = slices.DeleteFunc(left, func(found string) bool {
+			pid, _, _ := strings.Cut(found, ":")
+			return !hasMark(pid, mark)
+		})
 		if len(left) == 0 {
-			return
+			left = markedProcesses(t, mark)
 		}
-		select {
-		case <-late:
-			t.Fatalf("still running:\n%s", strings.Join(left, "\n"))
-		case <-time.After(10 * time.Millisecond):
+		if len(left) > 0 {
+			return "still running:\n" + strings.Join(left, "\n")
 		}
-	}
+		return ""
+	})
 }

@@ -33,11 +33,7 @@ func TestKillNineWhileServersStart(t *testing.T) {
 			}
 			cmd := indusCommand(t, rows, "serve", "--stdio", "--no-ledger")
 			p := launch(t, cmd)
-			for late := time.Now().Add(deadline); len(markedProcesses(t, mark)) < 1+3*servers*i/runs; {
-				if time.Now().After(late) {
-					t.Fatalf("%d processes run", len(markedProcesses(t, mark)))
-				}
-			}
+			waitMarked(t, mark, func(running []string) bool { return len(running) > 3*servers*i/runs })
 			p.signal(syscall.SIGKILL)
 			p.ends(-1)
 			waitGone(t, mark)
@@ -55,11 +51,7 @@ func TestNoServerOutlivesACommand(t *testing.T) {
 				env := map[string]string{markName: mark}
 				p := launch(t,
 					indusCommand(t, map[string]row{"hung": {"sh", []string{"-c", orphans}, env}}, strings.Fields(line)...))
-				for late := time.Now().Add(deadline); len(markedProcesses(t, mark)) < 3; {
-					if time.Now().After(late) {
-						t.Fatal("no server")
-					}
-				}
+				waitMarked(t, mark, func(running []string) bool { return len(running) > 2 })
 				p.signal(s)
 				p.ends(code)
 				waitGone(t, mark)

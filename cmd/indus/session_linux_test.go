@@ -6,7 +6,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/testkit/modelserver"
@@ -36,12 +35,7 @@ func TestASessionThatIsEnded(t *testing.T) {
 			p := launch(t, cmd)
 			p.stdin.Close()
 			model.Wait(2)
-			running := func() int { return strings.Count(strings.Join(markedProcesses(t, mark), "\n"), "sleep 30") }
-			for late := time.Now().Add(deadline); running() < 4; {
-				if time.Now().After(late) {
-					t.Fatalf("these run: %v", markedProcesses(t, mark))
-				}
-			}
+			waitMarked(t, mark, func(running []string) bool { return strings.Count(strings.Join(running, "\n"), "sleep 30") >= 4 })
 			p.signal(signal)
 			p.ends(code)
 			waitGone(t, mark)

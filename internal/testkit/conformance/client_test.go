@@ -4,15 +4,13 @@ package conformance_test
 
 import (
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/testkit/peers"
 )
 
@@ -26,7 +24,10 @@ var clientRuns = []struct{ name, option, value string }{
 
 // TestClient runs them against the endpoint of the program client, and compares docs/conformance.md with the results.
 func TestClient(t *testing.T) {
-	bin := build(t, "./client")
+	bin, err := fixture.GoLink("client")
+	if err != nil {
+		t.Fatal(err)
+	}
 	found := make([]figures, len(clientRuns))
 	t.Run("suite", func(t *testing.T) {
 		for i, r := range clientRuns {
@@ -100,19 +101,6 @@ func clientTable(found []figures) string {
 		return fmt.Sprintf("**%d of %d**", passed, scored)
 	})
 	return b.String()
-}
-
-// build compiles a main package for the test.
-func build(t *testing.T, pkg string) string {
-	t.Helper()
-	bin := filepath.Join(t.TempDir(), filepath.Base(pkg))
-	if runtime.GOOS == "windows" {
-		bin += ".exe"
-	}
-	if out, err := exec.Command("go", "build", "-o", bin, pkg).CombinedOutput(); err != nil {
-		t.Fatalf("go build %s: %v\n%s", pkg, err, out)
-	}
-	return bin
 }
 
 // figures holds the numbers of a report.
