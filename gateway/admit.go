@@ -78,7 +78,8 @@ type exchange struct {
 
 	tracked activity.Request
 
-	search bool // the request asks several servers for one URI
+	search     bool   // the request asks several servers for one URI
+	answeredBy string // the server that answered the search
 
 	once atomic.Bool // the request continues one that a person approved, and must not reach a server twice
 
@@ -365,15 +366,14 @@ func (g *Gateway) admitCall(
 		r, _, err := g.callItem(ctx, it, run)
 		return r, err
 	}
-	ctx, active := g.opts.Control.Telemetry.Start(ctx, &telemetry.Operation{
-		Method: protocol.MethodToolsCall, Tool: it.Name, Known: d != nil, Server: it.Server,
-		View: x.view.name, Era: string(x.message.Era),
-	})
+	o := x.partOperation()
+	o.Tool, o.Known, o.Server = it.Name, d != nil, it.Server
+	ctx, active := g.opts.Control.Telemetry.Start(ctx, &o)
 	r, e, err := g.callItem(ctx, it, run)
 	g.opts.Control.Activity.Changed()
-	o := g.outcome(e, err)
-	o.Message = g.maskText(o.Message)
-	active.End(o)
+	outcome := g.outcome(e, err)
+	outcome.Message = g.maskText(outcome.Message)
+	active.End(outcome)
 	return r, err
 }
 

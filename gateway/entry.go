@@ -15,10 +15,12 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/gateway/internal/search"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/telemetry"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/policy"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -97,6 +99,8 @@ func (e *entry) end(result json.RawMessage, err error) {
 	e.Duration, e.BytesOut = time.Since(e.At), int64(len(result))
 	switch {
 	case e.Outcome != audit.Allowed:
+	case err == search.ErrOvertaken: //nolint:errorlint // it is never wrapped
+		e.Reason = err.Error()
 	case err != nil:
 		e.Outcome, e.ErrorKind = audit.Error, errorKind(err)
 		e.Reason = err.Error()
@@ -151,6 +155,7 @@ func (x *exchange) handle(
 	ctx = c.Activity.Begin(ctx, &x.tracked, x)
 	result, err := x.recorded(ctx, next)
 	if c.Telemetry != nil {
+		x.measureReached()
 		active.End(x.view.gateway.outcome(x.main, err))
 	}
 	return result, err
@@ -195,11 +200,14 @@ func (x *exchange) keep(result json.RawMessage, err error) (json.RawMessage, err
 		result = nil
 	}
 	x.main.end(result, err)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.search && err == nil {
+		x.excuseOthers()
+	}
 	if x.main.content.Result {
 		x.main.Result = g.mask(result)
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	for _, e := range x.more {
 		e.end(nil, err) // an item that was given up
 		if failed := g.keep(e); failed != nil {
@@ -210,6 +218,22 @@ func (x *exchange) keep(result json.RawMessage, err error) (json.RawMessage, err
 		return nil, notRecorded(failed)
 	}
 	return result, err
+}
+
+// excuseOthers makes the server that answered the main one, and turns the errors of the others into remarks: the
+// request of the client did not fail. Call it with mu held.
+func (x *exchange) excuseOthers() {
+	for _, e := range x.more {
+		if e.Server == x.answeredBy {
+			x.main.Record, e.Record = e.Record, x.main.Record
+			x.main.content, e.content = e.content, x.main.content
+		}
+	}
+	for _, e := range x.more {
+		if e.Outcome == audit.Error {
+			e.Outcome, e.ErrorKind, e.Reason = audit.Allowed, "", "another server has it; this one: "+e.Reason
+		}
+	}
 }
 
 // keep stores the record of an entry.
@@ -271,14 +295,23 @@ func (e *entry) now() audit.Record {
 	return out
 }
 
+// partOperation describes a part of the request for telemetry.
+func (x *exchange) partOperation() telemetry.Operation {
+	o := telemetry.Operation{Method: x.message.Method, View: x.view.name, Era: string(x.message.Era)}
+	if c := x.message.Client; c != nil {
+		o.Session, o.Address, o.Protocol, o.Transport = c.Session, c.Address, c.Protocol, c.Transport
+	}
+	return o
+}
+
 // operation describes the request for telemetry.
 func (x *exchange) operation() telemetry.Operation {
-	m := &x.message
-	o := telemetry.Operation{Method: m.Method, View: x.view.name, Era: string(m.Era), RequestID: string(m.ID)}
-	o.Meta, _ = wire.Lookup(m.Params, "_meta")
-	if c := m.Client; c != nil {
-		o.Session, o.Address = c.Session, c.Address
+	m, o := &x.message, x.partOperation()
+	o.RequestID = string(m.ID)
+	if id, ok := wire.Unquote(m.ID); ok {
+		o.RequestID = id
 	}
+	o.Meta, _ = wire.Lookup(m.Params, "_meta")
 	raw, _ := wire.Lookup(m.Params, "name")
 	name := wire.Text(raw)
 	switch m.Method {
@@ -291,7 +324,7 @@ func (x *exchange) operation() telemetry.Operation {
 			isNamed := func(d toolbox.Descriptor) bool { return d.Name == o.Tool }
 			o.Known = slices.ContainsFunc(kind.source.Snapshot(m.Caller).Tools, isNamed)
 		}
-	case "prompts/get":
+	case protocol.MethodPromptsGet:
 		o.Prompt = string(name)
 	default:
 		o.URI, _ = protocol.LookupString(m.Params, "uri")
@@ -316,40 +349,79 @@ func (g *Gateway) outcome(e *entry, err error) telemetry.Outcome {
 	return o
 }
 
+// measureReached notes for telemetry what the request has reached. The operation of a call has it from the beginning.
+func (x *exchange) measureReached() {
+	e, prompt := x.main, ""
+	if e.Server == "" || e.Method == protocol.MethodToolsCall {
+		return
+	}
+	if e.Method == protocol.MethodPromptsGet && x.view.gateway.listsPrompt(e.Server, e.Target) {
+		prompt = e.Target
+	}
+	e.active.Reached(e.Server, prompt)
+}
+
 // traceUpstream traces the requests to a server. The server gets the trace in _meta (SEP-414), unless it is
 // transparent.
-func (g *Gateway) traceUpstream(server string) func(next interop.Peer) interop.Peer {
-	transparent := server == g.opts.Transparent
+func (g *Gateway) traceUpstream(s config.Server, e *interop.EndpointOptions) func(next interop.Peer) interop.Peer {
+	transparent := s.ID == g.opts.Transparent
+	of := telemetry.Operation{Server: s.ID, Transport: transportOf(s, e), Address: addressOf(s)}
 	return func(next interop.Peer) interop.Peer {
 		return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 			if protocol.IsNote(m.Method) {
 				return next(ctx, m)
 			}
-			o := &telemetry.Operation{Method: m.Method, Server: server}
-			if m.Method == protocol.MethodToolsCall {
-				o.Tool, _ = protocol.LookupString(m.Params, "name")
-				o.Known = true // the gateway sends only calls of tools that are listed, or were
-				if transparent {
-					o.Known = g.mainView.listsTool(o.Tool)
-				}
-			}
-			ctx, active := g.opts.Control.Telemetry.Upstream(ctx, o)
+			o := of
+			g.describeUpstream(&o, m)
+			ctx, active := g.opts.Control.Telemetry.Upstream(ctx, &o)
 			if edits := active.MetaEdits(); edits != nil && !transparent {
 				m.Params = withMeta(m.Params, edits)
 			}
+			m.Sending = active
 			result, err := next(ctx, m)
-			outcome := telemetry.Outcome{BytesIn: len(m.Params), BytesOut: len(result)}
-			if rpc, ok := errors.AsType[*interop.RPCError](err); ok {
-				outcome.Code = rpc.Code
-			} else if err != nil {
-				outcome.ErrorType = errorKind(err)
-			} else if isToolError(result) {
-				outcome.ErrorType = telemetry.ToolError
-			}
-			active.End(outcome)
+			active.End(g.upstreamOutcome(ctx, active, m, result, err))
 			return result, err
 		}
 	}
+}
+
+// describeUpstream describes a request to o.Server for telemetry.
+func (g *Gateway) describeUpstream(o *telemetry.Operation, m interop.Message) {
+	o.Method = m.Method
+	switch m.Method {
+	case protocol.MethodToolsCall:
+		o.Tool, _ = protocol.LookupString(m.Params, "name")
+		o.Known = true // the gateway sends only calls of tools that are listed, or were
+		if o.Server == g.opts.Transparent {
+			o.Known = g.mainView.listsTool(o.Tool)
+		}
+	case protocol.MethodPromptsGet:
+		o.Prompt, _ = protocol.LookupString(m.Params, "name")
+		o.Known = g.listsPrompt(o.Server, o.Prompt)
+	default:
+		o.URI, _ = protocol.LookupString(m.Params, "uri")
+	}
+}
+
+// upstreamOutcome describes the answer of a server for telemetry.
+func (g *Gateway) upstreamOutcome(
+	ctx context.Context, active *telemetry.Active, m interop.Message, result json.RawMessage, err error,
+) telemetry.Outcome {
+	o := telemetry.Outcome{BytesIn: len(m.Params), BytesOut: len(result)}
+	switch rpc, ok := errors.AsType[*interop.RPCError](err); {
+	case err == nil && isToolError(result):
+		o.ErrorType = telemetry.ToolError
+	case err == nil || search.IsOvertaken(ctx):
+		return o
+	case ok:
+		o.Code, o.Message = rpc.Code, rpc.Message
+	default:
+		o.ErrorType, o.Message = errorKind(err), err.Error()
+	}
+	if active.TraceID() != "" {
+		o.Message = g.maskText(o.Message)
+	}
+	return o
 }
 
 // withMeta returns params with members of _meta changed. If that is not possible, the server gets them unchanged.

@@ -1,7 +1,10 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
+	"net"
+	"net/url"
 	"time"
 
 	"github.com/indusagi/indus/internal/telemetry"
@@ -80,9 +83,12 @@ func (g *Gateway) sessionEnded(version, transport string, lasted time.Duration) 
 }
 
 // connectionEnded returns a function that measures a connection to a server.
-func (g *Gateway) connectionEnded(s config.Server) func(interop.EndpointStatus, time.Duration) {
+func (g *Gateway) connectionEnded(
+	s config.Server, e *interop.EndpointOptions,
+) func(interop.EndpointStatus, time.Duration) {
+	transport := transportOf(s, e)
 	return func(st interop.EndpointStatus, lasted time.Duration) {
-		o := &telemetry.Operation{Server: s.ID, Protocol: st.Version, Transport: transportOf(s)}
+		o := &telemetry.Operation{Server: s.ID, Protocol: st.Version, Transport: transport}
 		kind := ""
 		if st.Fault != nil {
 			kind = string(st.Fault.Kind)
@@ -92,14 +98,41 @@ func (g *Gateway) connectionEnded(s config.Server) func(interop.EndpointStatus, 
 }
 
 // transportOf returns the transport of a server for telemetry.
-func transportOf(s config.Server) string {
-	switch s.Transport.(type) {
-	case config.Stdio:
-		return "stdio"
-	case config.HTTP:
+func transportOf(s config.Server, e *interop.EndpointOptions) string {
+	switch {
+	case e.Transport != nil:
+		return "memory"
+	case s.Transport == nil:
+		return ""
+	case s.Transport.Kind() == config.KindHTTP, s.Single && e.Elsewhere != nil: // another replica runs its process
 		return "http"
-	case config.SSE:
-		return "sse"
 	}
-	return ""
+	return string(s.Transport.Kind())
+}
+
+// addressOf returns HOST:PORT of a server at a URL for telemetry. It returns "" if the host is a secret.
+func addressOf(s config.Server) string {
+	var raw string
+	switch t := s.Transport.(type) {
+	case config.HTTP:
+		raw = t.URL
+	case config.SSE:
+		raw = t.URL
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || s.Mask(u.Host) != u.Host {
+		return ""
+	}
+	port := u.Port()
+	if port == "" && u.Scheme == "https" {
+		port = "443"
+	}
+	return net.JoinHostPort(u.Hostname(), cmp.Or(port, "80"))
+}
+
+// listsPrompt reports whether a server lists a prompt, to any caller, by the cached lists.
+func (g *Gateway) listsPrompt(server, own string) bool {
+	v := g.mainView
+	all := v.mergedFor(g.ctx, g.table["prompts/list"], listRequester{kind: v.plainKind}, false)
+	return all.byName[v.scope.displayName(server, own)] == ownName{server, own}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/internal/telemetry"
 	"github.com/indusagi/indus/interop"
@@ -476,4 +477,86 @@ func TestNoSecretOnASpan(t *testing.T) {
 	if !described {
 		t.Error("no span has the text of the error")
 	}
+}
+
+// A read that several servers are asked for fails only if the client gets an error. The servers that do not have the
+// resource, or are slower, make no error in records and metrics.
+func TestASearchHasOneAnswer(t *testing.T) {
+	t.Parallel()
+	released, asked := make(chan struct{}), make(chan struct{})
+	answers := map[string]func(m interop.Message) (string, error){
+		"none": func(interop.Message) (string, error) {
+			return "", &interop.RPCError{Code: interop.CodeInvalidParams, Message: "no such resource"}
+		},
+		"has": func(interop.Message) (string, error) {
+			<-asked
+			return `{"contents":[]}`, nil
+		},
+		"slow": func(interop.Message) (string, error) {
+			asked <- struct{}{}
+			<-released
+			return `{"contents":[]}`, nil
+		},
+	}
+	servers, rows := scripts{}, []config.Server{}
+	for _, id := range []string{"none", "has", "slow"} {
+		servers[id] = &script{answers: map[string]func(interop.Message) (string, error){
+			"server/discover": discovers(`{"resources":{}}`), "resources/read": answers[id],
+		}}
+		rows = append(rows, config.Server{ID: id})
+	}
+	m := measure(t)
+	log, read := recorded(t)
+	g := servers.open(t, gateway.Options{Control: gateway.Control{Telemetry: m.Telemetry, Audit: log}}, rows...)
+	if err := g.Attached().Fleet.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const reads = 20
+	for i := range reads {
+		a := ask(t, g.Handler(), "/mcp", "resources/read", fmt.Sprintf(`{"uri":"mem://x/%d"}`, i))
+		if a.Error != nil {
+			t.Fatal(a.Error)
+		}
+	}
+	close(released)
+	got := map[string]int{}
+	for i, r := range read() {
+		reason, _, _ := strings.Cut(r.Reason, ";")
+		got[strings.TrimSpace(r.Server+" "+string(r.Outcome)+" "+r.ErrorKind+" "+reason)]++
+		if last := i%3 == 2; last != (r.Server == "has") {
+			t.Errorf("record %d is of %s, and the last of each request is of the server that answered", i, r.Server)
+		}
+	}
+	if diff := cmp.Diff(map[string]int{
+		"has allowed": reads, "slow allowed  another server answered first": reads, "none allowed  another server has it": reads,
+	}, got); diff != "" {
+		t.Error(diff)
+	}
+	m.Flush()
+	for metric, want := range map[string]map[string]int64{
+		"mcp.server.operation.duration": {"has": reads},
+		"mcp.client.operation.duration": {"has": reads, "slow": reads, "none -32602": reads},
+	} {
+		got := map[string]int64{}
+		all, _ := m.values(t, metric)
+		for label, n := range all {
+			set := labelsOf(label)
+			if set["mcp.method.name"] == "resources/read" {
+				got[strings.TrimSpace(set["indus.server"]+" "+set["error.type"])] += n
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(metric, diff)
+		}
+	}
+}
+
+// labelsOf parses the labels of [measured.values].
+func labelsOf(label string) map[string]string {
+	set := map[string]string{}
+	for pair := range strings.SplitSeq(label, ",") {
+		name, value, _ := strings.Cut(pair, "=")
+		set[name] = value
+	}
+	return set
 }

@@ -21,19 +21,20 @@ const maxCapabilities = 64 << 10
 // client.
 func (r *frontRequest) describeClient() {
 	c := &r.client
-	c.Era, c.Back, c.Header = r.era, r.back, r.header
+	c.Era, c.Back, c.Header, c.Transport = r.era, r.back, r.header, "http"
 	if r.session != nil {
-		c.Session, c.Life = r.session.name, r.session.life
+		c.Session, c.Life, c.Transport = r.session.name, r.session.life, r.session.transport
 	}
 	if r.era == interop.Modern {
 		caps, _ := wire.Lookup(r.meta, protocol.MetaClientCaps)
 		c.Capabilities = declaredCapabilities(caps)
 		c.LogLevel, _ = protocol.LookupString(r.meta, protocol.MetaLogLevel)
 		c.Name, c.Version = statedInfo(r.meta, protocol.MetaClientInfo)
+		c.Protocol = protocol.VersionModern
 	} else if s := r.session; s != nil {
 		s.mu.Lock()
 		c.Capabilities, c.LogLevel, c.Always = s.caps, s.level, s.always
-		c.Name, c.Version = s.clientName, s.clientVersion
+		c.Name, c.Version, c.Protocol = s.clientName, s.clientVersion, s.version
 		s.mu.Unlock()
 	}
 	if r.method == protocol.MethodInitialize {

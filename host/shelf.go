@@ -29,9 +29,9 @@ const libraryCapabilities = `{"logging":{},"tools":{"listChanged":true},"prompts
 
 // libraryMethods are the methods that a library answers.
 var libraryMethods = map[string]func(*Library, context.Context, interop.Message) (any, error){
-	"prompts/get":         (*Library).getPrompt,
-	"resources/read":      (*Library).readResource,
-	"completion/complete": (*Library).complete,
+	protocol.MethodPromptsGet: (*Library).getPrompt,
+	"resources/read":          (*Library).readResource,
+	"completion/complete":     (*Library).complete,
 }
 
 // libraryLists maps the list methods of a library to the member with the list.

@@ -32,6 +32,9 @@ type Client struct {
 	// Address is the IP address from which the client's HTTP request came. Behind a proxy it is the proxy's address.
 	// It is "" on other transports.
 	Address string
+	// Protocol is the revision of MCP of the request, or "" before the handshake. Transport is "http", "sse", "stdio" or
+	// "memory".
+	Protocol, Transport string
 	// Capabilities is the object of capabilities that the client declares, as the client wrote it. If it is nil,
 	// the client declares nothing.
 	Capabilities json.RawMessage

@@ -134,7 +134,7 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	if !m.bounded { // a bounded message belongs to no client
 		client = ClientOf(ctx)
 	}
-	request := conn.Request{Method: m.Method}
+	request := conn.Request{Method: m.Method, Sending: m.Sending}
 	token := progressToken(client, m)
 	if token != nil || m.progress || client == nil && m.back != nil && m.Method == protocol.MethodToolsCall {
 		request.Token = e.tokens.Add(1)

@@ -36,6 +36,9 @@ type Message struct {
 	// Of identifies the exchange that the message belongs to, or is 0 if it belongs to none. A value set for
 	// [Endpoint.Do] is repeated on the notifications and requests that the server sends meanwhile.
 	Of uint64
+	// Sending is called before a request is sent to a server, with its id on the connection and the revision of MCP there.
+	// It must not block. If it is nil, nothing is called.
+	Sending interface{ Sent(id int64, revision string) }
 
 	back     Peer          // receives messages of the exchange; if it is nil, Receive does
 	tool     *listing.Tool // the called tool, if it is known

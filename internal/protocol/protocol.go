@@ -16,6 +16,7 @@ const (
 	MethodPing           = "ping"
 	MethodToolsList      = "tools/list"
 	MethodToolsCall      = "tools/call"
+	MethodPromptsGet     = "prompts/get"
 	MethodListen         = "subscriptions/listen"
 	MethodSubscribe      = "resources/subscribe"
 	MethodUnsubscribe    = "resources/unsubscribe"
@@ -69,7 +70,7 @@ var methods = map[string]struct {
 	capability      string // the capability that a client declares to accept this request
 }{
 	MethodToolsCall:  {naming: "name", mayRequireInput: true},
-	"prompts/get":    {naming: "name", mayRequireInput: true},
+	MethodPromptsGet: {naming: "name", mayRequireInput: true},
 	"resources/read": {naming: "uri", mayRequireInput: true},
 	"tasks/get":      {naming: "taskId"},
 	"tasks/update":   {naming: "taskId"},

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 	"sync"
 	"time"
 
@@ -27,7 +28,7 @@ type Operation struct {
 	Transport string
 	// Session is the id of a legacy session. Spans have a digest of it, because the id gives access to the session.
 	Session   string
-	RequestID string // the JSON-RPC id, as it is written
+	RequestID string // the JSON-RPC id
 	// Address is the peer: HOST:PORT or HOST. It is the client of a served operation, and the server of one that is
 	// sent. It is on spans only.
 	Address string
@@ -104,6 +105,27 @@ func (t *Telemetry) Wait(ctx context.Context) (ended func()) {
 	}
 	a.waits(time.Now())
 	return func() { a.waitEnded(time.Now()) }
+}
+
+// Sent notes the id and the revision of MCP with which a request goes to a server.
+func (a *Active) Sent(id int64, revision string) {
+	a.operation.Protocol = revision
+	if a.span != nil {
+		a.operation.RequestID = strconv.FormatInt(id, 10)
+	}
+}
+
+// Reached notes the server that the operation reached, and the prompt that this server lists, or "".
+func (a *Active) Reached(server, prompt string) {
+	o := &a.operation
+	o.Server = cut(server, maxName)
+	if prompt == "" {
+		return
+	}
+	o.Prompt, o.Known = cut(prompt, maxName), true
+	if a.span != nil {
+		a.span.SetName(a.telemetry.spanName(o))
+	}
 }
 
 // MetaEdits returns the changes to the _meta of the request to a server: the members traceparent and tracestate. All

@@ -71,7 +71,7 @@ func Rows() []Row {
 			List: "prompts", ID: "name", Kind: ByPrompt, Announced: true,
 		},
 		{
-			Name: "prompts/get", Needs: prompts, Handler: FromOwner, Kind: ByPrompt,
+			Name: protocol.MethodPromptsGet, Needs: prompts, Handler: FromOwner, Kind: ByPrompt,
 			URIs: content("messages", wire.EachOf, "content", wire.EachOf),
 		},
 

@@ -28,7 +28,7 @@ type Span struct {
 	Kind       int    `json:"kind"` // 1 internal, 2 server, 3 client
 	Attributes []struct {
 		Key   string
-		Value struct{ StringValue string }
+		Value struct{ StringValue, IntValue string }
 	} `json:"attributes"`
 }
 
@@ -40,6 +40,15 @@ func (s *Span) Attribute(key string) string {
 		}
 	}
 	return ""
+}
+
+// Set returns all attributes.
+func (s *Span) Set() map[string]string {
+	set := map[string]string{}
+	for _, a := range s.Attributes {
+		set[a.Key] = a.Value.StringValue + a.Value.IntValue
+	}
+	return set
 }
 
 // Start compiles and starts the collector.

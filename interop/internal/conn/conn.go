@@ -47,6 +47,8 @@ type Request struct {
 	// before a question that follows them, and never after Call has returned. If Receive is nil, they are dropped.
 	Receive Receiver
 	Of      uint64 // Message.Of of all messages that belong to this request
+	// Sending is called before the request is sent, with its id and the revision of the connection. It may be nil.
+	Sending interface{ Sent(id int64, revision string) }
 
 	quiet bool // part of the handshake: it is not cancelled, and does not end a session
 }

@@ -97,6 +97,9 @@ func (s *session) Call(ctx context.Context, r Request) (json.RawMessage, error) 
 	p, before := newPending(ctx, s.nextID.Add(1), &r), s.unmatched.total()
 	s.register(p)
 	defer s.unregister(p)
+	if h := s.handshake.Load(); r.Sending != nil && h != nil {
+		r.Sending.Sent(p.id, h.Version)
+	}
 	e := wire.Envelope{ID: strconv.AppendInt(nil, p.id, 10), Method: wire.Quote(r.Method), Params: r.Params}
 	err := s.carrier.send(ctx, e, p)
 	if _, lost, done := p.outcome(); err != nil && done && lost != nil {
