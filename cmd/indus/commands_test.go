@@ -102,15 +102,19 @@ func startProgram(ts *testscript.TestScript, sc *scene, args []string) {
 	}
 	path, err := exec.LookPath(program)
 	ts.Check(err)
-	var env []string
+	sc.programs[args[0]] = start(sc.t, ts.MkAbs("."), scriptEnvironment(ts), path, args[2:]...)
+}
+
+// scriptEnvironment returns the variables of a script that its programs need.
+func scriptEnvironment(ts *testscript.TestScript) (env []string) {
 	for _, name := range []string{
 		"HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "WORK", "NODE", "EVERYTHING", "FILESYSTEM", "FIXTURE",
 		"CONTROL", "MARK",
-		"HTTP", "SSE", "URL", "INDUS_TOKEN", "INDUS_KEYCHAIN", "INDUS_STORE_KEY", "GOTRACEBACK",
+		"HTTP", "SSE", "URL", "REGISTRY", "INDUS_TOKEN", "INDUS_KEYCHAIN", "INDUS_STORE_KEY", "GOTRACEBACK",
 	} {
 		env = append(env, name+"="+ts.Getenv(name))
 	}
-	sc.programs[args[0]] = start(sc.t, ts.MkAbs("."), env, path, args[2:]...)
+	return env
 }
 
 func (sc *scene) program(ts *testscript.TestScript, name string) *program {

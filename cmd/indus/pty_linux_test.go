@@ -53,7 +53,7 @@ func TestAServerDoesNotDriveTheTerminal(t *testing.T) {
 }
 
 // pseudoTerminal returns a terminal of this size, and a transcript of its output.
-func pseudoTerminal(t *testing.T, columns, rows uint16) (*transcript, *os.File) {
+func pseudoTerminal(t testing.TB, columns, rows uint16) (*transcript, *os.File) {
 	t.Helper()
 	control, tty := openTerminal(t, columns, rows)
 	seen := &transcript{}
@@ -71,7 +71,7 @@ func pseudoTerminal(t *testing.T, columns, rows uint16) (*transcript, *os.File) 
 }
 
 // openTerminal opens a terminal of this size and returns both sides: for the window and for the program.
-func openTerminal(t *testing.T, columns, rows uint16) (control, tty *os.File) {
+func openTerminal(t testing.TB, columns, rows uint16) (control, tty *os.File) {
 	t.Helper()
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {

@@ -113,7 +113,7 @@ func (f *listFlags) printTop(ctx context.Context, path string, s show.Streams) e
 	if f.asJSON {
 		return show.PrintLines(s, rows, func(r *topRow) any { return r })
 	}
-	t := &show.Table{}
+	t := &show.Table{Spare: []string{"BYTES IN", "BYTES OUT", "P50"}}
 	t.Add(strings.ToUpper(f.top), "COUNT", "ERRORS", "DENIED", "BYTES IN", "BYTES OUT", "P50", "P95")
 	for _, r := range rows {
 		t.Add(r.Key, strconv.Itoa(r.Count), strconv.Itoa(r.Errors), strconv.Itoa(r.Denied),

@@ -93,7 +93,7 @@ func (f *LedgerFlags) Connect(
 // See stores the tools of the connected servers in the ledger, for the next start. It waits at most recallLimit. If the
 // ledger cannot be written, the command does not fail.
 func (f *LedgerFlags) See(ctx context.Context, fleet *interop.Fleet, s show.Streams) {
-	file, _, err := f.open(ctx, createUnlessRemoved, recallLimit, &ledger.FileOptions{Logger: s.Logger()})
+	file, _, err := f.open(ctx, s, createUnlessRemoved, recallLimit, &ledger.FileOptions{Logger: s.Logger()})
 	switch {
 	case err == nil:
 		ctx, cancel := context.WithTimeout(ctx, recallLimit)

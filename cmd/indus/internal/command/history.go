@@ -81,7 +81,7 @@ func (f *HistoryFlags) Open(ctx context.Context, s show.Streams) (*History, erro
 		}
 	}
 	f.absentPlace = f.AbsentPlace()
-	file, path, err := f.LedgerFlags.Open(ctx)
+	file, path, err := f.LedgerFlags.Open(ctx, s)
 	if err != nil {
 		return nil, err
 	}

@@ -74,8 +74,8 @@ const (
 )
 
 // Open opens the existing ledger. If there is none, it returns an error.
-func (f *LedgerFlags) Open(ctx context.Context) (*ledger.File, string, error) {
-	return f.open(ctx, refuseAbsent, HeldWait, nil)
+func (f *LedgerFlags) Open(ctx context.Context, s show.Streams) (*ledger.File, string, error) {
+	return f.open(ctx, s, refuseAbsent, HeldWait, nil)
 }
 
 // errAbsent is returned if there is no ledger, and there was none.
@@ -85,7 +85,7 @@ var errAbsent = errors.New("nothing has been served yet")
 var errRemoved = errors.New("was removed, and its approvals with it; restore it, or begin a new one: indus serve")
 
 func (f *LedgerFlags) open(
-	ctx context.Context, policy absentPolicy, wait time.Duration, o *ledger.FileOptions,
+	ctx context.Context, s show.Streams, policy absentPolicy, wait time.Duration, o *ledger.FileOptions,
 ) (*ledger.File, string, error) {
 	path, err := f.Path()
 	if err != nil {
@@ -100,7 +100,9 @@ func (f *LedgerFlags) open(
 	case !exists && policy == refuseAbsent:
 		return nil, path, Usagef("%s: %w%s", path, errAbsent, cmp.Or(f.absentPlace, ": indus serve writes it"))
 	}
+	stop := s.Waiting("waiting for another indus that has the ledger")
 	file, err := OpenLedger(ctx, path, wait, o)
+	stop()
 	if err != nil {
 		return nil, path, err // not file, which may be half open
 	}
@@ -191,7 +193,7 @@ func (f *LedgerFlags) openExisting(ctx context.Context) (*ledger.File, error) {
 	if exists, err := LedgerExists(path); err != nil || !exists && f.path == "" {
 		return nil, err
 	}
-	file, _, err := f.Open(ctx)
+	file, _, err := f.Open(ctx, show.New(nil, io.Discard, io.Discard))
 	return file, err
 }
 
@@ -215,7 +217,7 @@ type pins struct {
 var _ ledger.Log = (*pins)(nil)
 
 func (f *LedgerFlags) openPins(ctx context.Context, s show.Streams) (*pins, error) {
-	file, path, err := f.open(ctx, createAbsent, LockWait, nil)
+	file, path, err := f.open(ctx, s, createAbsent, LockWait, nil)
 	if err != nil {
 		return nil, err
 	}

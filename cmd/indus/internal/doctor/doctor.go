@@ -178,9 +178,9 @@ func (d *doctor) close() {
 // examine examines all parts in order, and waits for each server. If asText is true, it prints a part once it is done.
 func (d *doctor) examine(ctx context.Context, asText bool) (*fullReport, error) {
 	r := &fullReport{General: d.generalSteps(ctx), Servers: []*serverReport{}, Together: []step{}}
-	out := printer{d.Out}
+	out := printer{d.Streams}
 	if !asText {
-		out.Writer = io.Discard
+		out.Out = io.Discard
 	}
 	if err := out.part("general", r.General, ""); err != nil {
 		return nil, err

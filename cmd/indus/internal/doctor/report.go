@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -79,7 +78,7 @@ func (r *fullReport) failedParts() []string {
 }
 
 // printer prints parts of a report for a person.
-type printer struct{ io.Writer }
+type printer struct{ show.Streams }
 
 func (out printer) server(r *serverReport) error {
 	title := fmt.Sprintf("\n%s  %s:%d", show.Clean(r.Server), show.Clean(r.File), r.Line)
@@ -123,8 +122,7 @@ func (out printer) part(title string, steps []step, stderr string) error {
 			stderr = ""
 		}
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	return out.WriteWrapped(b.String())
 }
 
 // summary prints how many servers are well, not started and not well.
@@ -153,6 +151,5 @@ func (out printer) summary(servers []*serverReport) error {
 	if parts == nil {
 		return nil
 	}
-	_, err := fmt.Fprintf(out, "\n%s: %s\n", show.Count(len(servers), "server"), strings.Join(parts, ", "))
-	return err
+	return out.WriteWrapped(fmt.Sprintf("\n%s: %s\n", show.Count(len(servers), "server"), strings.Join(parts, ", ")))
 }

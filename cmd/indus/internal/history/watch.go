@@ -75,7 +75,7 @@ func (f *watchFlags) run(ctx context.Context, _ []string, s show.Streams) error 
 	}
 	canvas := show.CanvasOn(s.Out)
 	if f.once && !f.asJSON {
-		return s.WriteText(strings.Join(f.lines(watchRows(entries)), "\n"))
+		return s.WriteWrapped(strings.Join(append(f.lines(watchRows(entries)), ""), "\n"))
 	}
 	tick := time.NewTicker(watchTick)
 	defer tick.Stop()

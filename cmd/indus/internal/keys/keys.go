@@ -107,7 +107,7 @@ func listKeys(ctx context.Context, c *command.ClusterFlags, asJSON bool, s show.
 		}
 		return s.WriteIndented(out)
 	}
-	var t show.Table
+	t := show.Table{Spare: []string{"CREATED", "GROUPS", "VIEWS"}}
 	t.Add("ID", "PRINCIPAL", "GROUPS", "VIEWS", "CREATED", "EXPIRES")
 	for _, k := range all {
 		t.Add(k.ID, k.Name, strings.Join(k.Groups, ", "), viewsText(k), show.Time(k.Created), expiry(k))

@@ -69,6 +69,13 @@ func (f *source) load(ctx context.Context, s show.Streams) (*policy.Set, error) 
 	path := f.path
 	if path == "" {
 		c, err := f.ReadDry(ctx)
+		if err == nil && (c.Policy == nil || c.Policy.Broken) { // also if it does not count in a project's file
+			for _, n := range c.Notes {
+				if strings.Contains(n.Reason, "policy") || c.Policy != nil && n.File == c.Policy.File && n.Row == 0 {
+					s.Reportf("%s", n)
+				}
+			}
+		}
 		switch {
 		case err != nil:
 			return nil, err
@@ -76,11 +83,6 @@ func (f *source) load(ctx context.Context, s show.Streams) (*policy.Set, error) 
 			return nil, command.Usagef(`the configuration names no policies: name a file, or write "policy" into the ` +
 				`configuration`)
 		case c.Policy.Broken:
-			for _, n := range c.Notes {
-				if strings.Contains(n.Reason, "policy") || n.File == c.Policy.File && n.Row == 0 {
-					s.Reportf("%s", n)
-				}
-			}
 			return nil, &command.ExitError{Code: command.ExitFault,
 				Err: errors.New(`the configuration's "policy" cannot be read`)}
 		}

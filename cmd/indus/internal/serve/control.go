@@ -24,6 +24,7 @@ type control struct {
 	options gateway.Control
 
 	endWebhook func() // ends the webhook of approvals
+	unreadable bool   // the last reload of the policy failed
 
 	problem atomic.Pointer[error] // why the policy cannot be used as it is now; nil: it can
 	changed watch.List            // of the policy, its mode or the problem
@@ -229,9 +230,13 @@ func (k *control) reload(g *gateway.Gateway, s show.Streams) {
 	}
 	changed, err := p.Reload()
 	k.setProblem(err)
-	if err != nil {
+	isMended := k.unreadable && !changed
+	if k.unreadable = err != nil; err != nil {
 		s.Reportf("%v; the policy that was read before stays in effect", err)
 		return
+	}
+	if isMended {
+		s.Reportf("the policy can be read again, and is as before: %s", k.describe())
 	}
 	if changed {
 		s.Reportf("the policy has changed: %s", k.describe())

@@ -192,7 +192,9 @@ func (f *approveFlags) approveAll(ctx context.Context, waiting []*heldServer, s 
 			return err
 		}
 		if !f.asJSON {
-			fmt.Fprint(s.Out, w)
+			if err := s.WriteWrapped(w.String()); err != nil {
+				return err
+			}
 		}
 		rows = append(rows, w.row)
 	}
@@ -224,7 +226,9 @@ func (w *heldServer) resolve(ctx context.Context) (bool, error) {
 func approveEach(ctx context.Context, waiting []*heldServer, s show.Streams) error {
 	if !s.IsAttended() {
 		for _, w := range waiting {
-			fmt.Fprint(s.Out, w)
+			if err := s.WriteWrapped(w.String()); err != nil {
+				return err
+			}
 		}
 		names := show.Names(waiting, func(w *heldServer) string { return show.ShellWord(w.Server) })
 		return command.Usagef("stdin or stderr is no terminal: approve them with indus mcp approve %s, or --all",

@@ -80,7 +80,7 @@ func (f *scopeFlags) get(ctx context.Context, name string, s show.Streams) error
 		}
 	}
 	if !f.asJSON {
-		return s.WriteText(shown.String())
+		return s.WriteWrapped(shown.String() + "\n")
 	}
 	return s.WriteIndented(shown)
 }

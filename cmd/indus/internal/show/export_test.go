@@ -12,5 +12,5 @@ func FittedTable(rows [][]string, spare []string, room int) string {
 	return t.String()
 }
 
-// WrapMessage returns a message as a terminal of width columns shows it.
-var WrapMessage = wrapMessage
+// WrapLines returns a text as a terminal of width columns shows it.
+var WrapLines = wrapLines

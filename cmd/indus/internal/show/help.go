@@ -92,6 +92,8 @@ func paragraphLines(lines []string, at int) int {
 	return n
 }
 
+func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+
 var secondColumn = chars.Pattern(`^ +(?:\S.*?   *|- )`)
 
 // isListed reports whether a line is a point of a list: "- text".
@@ -102,7 +104,7 @@ func textColumn(line string) (at int, item bool) {
 	if head := secondColumn().FindString(line); head != "" && len(head) < len(line) {
 		return len(head), true
 	}
-	return len(line) - len(strings.TrimLeft(line, " ")), false
+	return indentOf(line), false
 }
 
 // hanging is the further indentation of the lines that continue a command line.
@@ -139,7 +141,7 @@ func Reflow(text string, width int) string {
 // fold breaks a line that is too wide at blanks, and indents the rest further. A command gets a backslash before each
 // break. Columns within the line stay.
 func fold(line string, isCommand bool, width int) (lines []string) {
-	in := len(line) - len(strings.TrimLeft(line, " "))
+	in := indentOf(line)
 	mark := ""
 	if isCommand {
 		mark = " \\"

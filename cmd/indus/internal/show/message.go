@@ -1,35 +1,65 @@
 package show
 
 import (
+	"io"
 	"slices"
 	"strings"
 )
 
-// joint stands for a blank at which a message is not broken. Messages have no control characters.
-const joint = "\x00"
-
-// messageIndent is the indentation of the lines that continue a message.
-const messageIndent = 2
-
-// wrapMessage wraps the lines of a message that are wider than the terminal. It breaks no word, such as a URL or a path,
-// and no command, which begins with indus and the name of one of commands: a person can copy them as they are. A quoted
-// text is broken only if it needs more than a line.
-func wrapMessage(text string, width int, commands []string) string {
-	var out []string
-	for line := range strings.SplitSeq(text, "\n") {
-		if Columns(line) <= width {
-			out = append(out, line)
-			continue
-		}
-		in, _ := textColumn(line)
-		var units []string
-		for words := strings.Fields(line); len(words) > 0; {
-			n := unitWords(words, width-in-messageIndent, commands)
-			units, words = append(units, strings.Join(words[:n], joint)), words[n:]
-		}
-		out = append(out, fill(strings.Repeat(" ", in), strings.Join(units, " "), in+messageIndent, width)...)
+// fitted returns text as out shows it: if out is a terminal, lines that are too wide are wrapped.
+func (s Streams) fitted(text string, out io.Writer) string {
+	file, ok := Terminal(out)
+	if !ok {
+		return text
 	}
-	return strings.ReplaceAll(strings.Join(out, "\n"), joint, " ")
+	width, _ := ScreenSize(file)
+	return wrapLines(text, width, s.Commands)
+}
+
+// wrapLines wraps lines that are wider than the terminal. Others, and lines of JSON, stay as they are. No URL, path or
+// command (indus and the name of one of commands) is broken, because a person copies it. A quoted text is broken only
+// if it is longer than a line. If two blanks separate columns, the last column goes on below itself, unless it begins
+// too far to the right.
+func wrapLines(text string, width int, commands []string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if Columns(line) > width && !strings.HasPrefix(strings.TrimLeft(line, " "), `"`) &&
+			!strings.ContainsAny(line[:min(len(line), indentOf(line)+1)], "{}[]") {
+			lines[i] = wrapLine(line, width, commands)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func wrapLine(line string, width int, commands []string) string {
+	in := indentOf(line)
+	at := in
+	if in < 4 { // a title, whose text is indented further
+		at = in + 2
+	}
+	if cell := strings.LastIndex(line, "  ") + 2; Columns(line[:cell]) > at && Columns(line[:cell]) <= width/2 {
+		at = Columns(line[:cell])
+	}
+	words := strings.Split(line[in:], " ") // two blanks have an empty word between them
+	wrapped, used, isFirst := line[:in], in, true
+	for len(words) > 0 {
+		n := unitWords(words, width-at, commands)
+		unit := strings.Join(words[:n], " ")
+		words = words[n:]
+		switch {
+		case isFirst:
+			isFirst = false
+		case used+1+Columns(unit) > width:
+			wrapped, used = strings.TrimRight(wrapped, " ")+"\n"+strings.Repeat(" ", at), at
+			if unit == "" {
+				continue
+			}
+		default:
+			unit = " " + unit
+		}
+		wrapped, used = wrapped+unit, used+Columns(unit)
+	}
+	return wrapped
 }
 
 // unitWords returns the number of the first words that stay on one line of at most most columns.
@@ -37,11 +67,12 @@ func unitWords(words []string, most int, commands []string) int {
 	if words[0] == "indus:" && len(words) > 1 { // a first line never has this alone
 		return 1 + unitWords(words[1:], most, commands)
 	}
-	if first := strings.TrimLeft(words[0], `("`); first == "indus" && len(words) > 1 &&
-		slices.Contains(commands, strings.TrimRight(words[1], `,;:)?"`)) {
+	ends := func(word string) bool { return word == "" || strings.ContainsAny(word[len(word)-1:], "`,;:)?\"") }
+	if first := strings.TrimLeft(words[0], "(\"`"); first == "indus" && len(words) > 1 &&
+		slices.Contains(commands, strings.TrimRight(words[1], "`,;:)?\"")) {
 		for n, isOpen := 2, false; n <= len(words); n++ {
 			isOpen = isOpen != (strings.Count(words[n-1], "'")%2 == 1) // a quoted argument
-			if !isOpen && strings.ContainsAny(words[n-1][len(words[n-1])-1:], `,;:)?"`) {
+			if !isOpen && ends(words[n-1]) {
 				return n
 			}
 		}

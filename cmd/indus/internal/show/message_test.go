@@ -9,8 +9,8 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 )
 
-// TestMessagesAreWrapped compares messages with their lines on a terminal of 40 columns.
-func TestMessagesAreWrapped(t *testing.T) {
+// TestLinesAreWrapped compares texts with their lines on a terminal of 40 columns.
+func TestLinesAreWrapped(t *testing.T) {
 	long := "/" + strings.Repeat("directory/", 5) + "mcp.json"
 	for message, want := range map[string][]string{
 		"indus: it is short": {"indus: it is short"},
@@ -36,9 +36,18 @@ func TestMessagesAreWrapped(t *testing.T) {
 		"indus: two of them:\n  indus mcp accept everything/echo/with/a/name": {
 			"indus: two of them:", "  indus mcp accept everything/echo/with/a/name",
 		},
+		"  note  files      none; looked for: some/file.json": {
+			"  note  files      none; looked for:", "                   some/file.json",
+		},
+		"2026-07-28 15:04:05  K3F9  enrolled  fs  read_file": {
+			"2026-07-28 15:04:05  K3F9  enrolled  fs", "  read_file",
+		},
+		`    {"a": "text of JSON that is left as it is", "b": 1}`: {
+			`    {"a": "text of JSON that is left as it is", "b": 1}`,
+		},
 		`indus: type "indus serve" (or "indus mcp ls")`: {`indus: type "indus serve" (or`, `  "indus mcp ls")`},
 	} {
-		got := show.WrapMessage(message, 40, []string{"mcp", "serve"})
+		got := show.WrapLines(message, 40, []string{"mcp", "serve"})
 		if diff := cmp.Diff(want, strings.Split(got, "\n")); diff != "" {
 			t.Errorf("%s: %s", message, diff)
 		}

@@ -25,9 +25,9 @@ type Streams struct {
 type state struct {
 	masker
 	Log       logFlag
-	WroteJSON bool  // JSON was written to stdout
-	HelpErr   error // error of printing a help text, which cobra does not return
-	Commands  []string // names of the commands of indus, which messages are not broken within
+	WroteJSON bool     // JSON was written to stdout
+	HelpErr   error    // error of printing a help text, which cobra does not return
+	Commands  []string // names of the commands of indus, which are not broken over lines
 }
 
 // New returns the streams of one run.
@@ -39,12 +39,7 @@ func New(in io.Reader, out, err io.Writer) Streams {
 
 // Reportf writes a message for the person to stderr. Its arguments pass through [Clean]. On a terminal it is wrapped.
 func (s Streams) Reportf(format string, args ...any) {
-	text := fmt.Sprintf("indus: "+format, cleanArgs(args)...)
-	if file, ok := Terminal(s.Err); ok {
-		width, _ := ScreenSize(file)
-		text = wrapMessage(text, width, s.Commands)
-	}
-	fmt.Fprintln(s.Err, text)
+	fmt.Fprintln(s.Err, s.fitted(fmt.Sprintf("indus: "+format, cleanArgs(args)...), s.Err))
 }
 
 // Lines returns a channel of the lines of stdin, and closes it after the last. A blocked read ends with the process.
@@ -68,7 +63,7 @@ func (noAnswer) Is(target error) bool { return target == io.EOF }
 // Ask writes a question to stderr, and returns the next of lines, which come from [Streams.Lines]. At the end of the
 // input it returns an error that is io.EOF.
 func (s Streams) Ask(ctx context.Context, question string, lines <-chan string) (string, error) {
-	fmt.Fprint(s.Err, question)
+	fmt.Fprint(s.Err, s.fitted(question, s.Err))
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(s.Err)
@@ -94,9 +89,12 @@ type Page struct{ strings.Builder }
 // Printf adds text to the page. Its arguments pass through [Clean].
 func (p *Page) Printf(format string, args ...any) { fmt.Fprintf(p, format, cleanArgs(args)...) }
 
-// Print writes a page to stdout.
-func (s Streams) Print(p *Page) error {
-	_, err := io.WriteString(s.Out, p.String())
+// Print writes a page to stdout. On a terminal it is wrapped.
+func (s Streams) Print(p *Page) error { return s.WriteWrapped(p.String()) }
+
+// WriteWrapped writes text without control characters to stdout. On a terminal it is wrapped.
+func (s Streams) WriteWrapped(text string) error {
+	_, err := io.WriteString(s.Out, s.fitted(text, s.Out))
 	return err
 }
 

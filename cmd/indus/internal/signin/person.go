@@ -57,12 +57,17 @@ func (a *Asking) interaction(s config.Server, streams show.Streams) oauth.Intera
 				return nil
 			},
 			Read: func(ctx context.Context) (string, error) {
+				a.stop()
 				if pasted {
 					streams.Reportf(
 						"%s: that is not the address at which this sign-in ended; paste it whole, with its state=…, on one line", s.ID)
 				}
 				pasted = true
-				return a.line(ctx, streams)
+				line, err := a.line(ctx, streams)
+				if err == nil {
+					a.stop = streams.Waiting("signing in")
+				}
+				return line, err
 			},
 		}
 		p.Redirect = s.OAuth.RedirectURI

@@ -40,7 +40,7 @@ func (f *callFlags) help(ctx context.Context, name string, s show.Streams) error
 	if err != nil {
 		return err
 	}
-	return s.WriteText(toolHelp(tool, heard))
+	return s.WriteWrapped(toolHelp(tool, heard))
 }
 
 func toolHelp(d toolbox.Descriptor, heard time.Time) string {
