@@ -1,6 +1,6 @@
 # make test    the peers are installed, all tests pass, with the race detector where goroutines are and a C compiler is.
 #              It needs nothing but Go and npm; vet is check's
-# make lint    format, vet, staticcheck, the templates
+# make lint    format, vet, staticcheck
 # make check   lint, other platforms, the race detector everywhere, 1 s for each fuzz target
 # make check-all  test and check, and what has a module or a program of its own: providers, deployment, registry, chaos.
 #              A release needs it. .ci/run runs these parts only after a change below them (scripts/changed)

@@ -630,11 +630,16 @@ func TestAnAnswerIsForTheRulesAndTheToolOfNow(t *testing.T) {
 			later := rules(t, test.rules).Current()
 			g, offices := controlled(t, gateway.Control{
 				Approvals: book, Policy: func() (*policy.Set, bool) { return set.Load(), false },
+				Changes: func(context.Context, string, string) string { return "another\ntext" },
 			}, "")
 			asked := 0
 			c := dialWith(t, g, "/mcp", interop.Legacy, &mcp.ClientOptions{
 				ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 					if asked++; asked > 1 {
+						if m := r.Params.Message; test.changes && (!strings.Contains(m, "\nits server describes it: ") ||
+							!strings.Contains(m, "\nit has changed since it was accepted:\nanother\ntext\narguments: ")) {
+							t.Errorf("the question is %q", m)
+						}
 						return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"approve": true}}, nil
 					}
 					set.Store(later)

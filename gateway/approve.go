@@ -204,6 +204,12 @@ func (x *exchange) isNested(it *item) bool {
 func (x *exchange) question(it *item, i approval.Item) json.RawMessage {
 	message := fmt.Sprintf("Allow this call?\nserver: %s\n%s: %s", it.Server, strings.ToLower(string(it.Kind)),
 		protocol.Printable(it.Name, 200))
+	if i.Description != "" {
+		message += "\nits server describes it: " + protocol.Printable(i.Description, 200)
+	}
+	if i.Changed != "" {
+		message += "\nit has changed since it was accepted:\n" + text.Lines(i.Changed)
+	}
 	if it.arguments != nil {
 		shown := text.PlainJSON(string(i.Shown))
 		message += "\narguments: " + text.Clip(shown, maxShownArguments)

@@ -103,7 +103,7 @@ func TestErrorsPassOn(t *testing.T) {
 		{"a hop's headers", &fixedBackend{err: rpc(-32020)}, 200, `{"code":-32603,"message":"m","data":{"k": 1}}`},
 		{"a hop's version", &fixedBackend{err: rpc(-32022)}, 200, `{"code":-32603,"message":"m","data":{"k": 1}}`},
 		{"unknown method", &fixedBackend{err: rpc(-32601)}, 404, `{"code":-32601,"message":"m","data":{"k": 1}}`},
-		{"fault", &fixedBackend{err: interop.NewFault(interop.Timeout, "s", "x", nil)}, 200, `{"code":-32603,"message":"s: x; what to try: try again (npx, uvx and docker download a server before its first start), or raise this server's timeout"}`},
+		{"fault", &fixedBackend{err: interop.NewFault(interop.Timeout, "s", "x", nil)}, 200, `{"code":-32603,"message":"s: x; what to try: try again (npx, uvx and docker download a server before its first start, behind a proxy only with its variables in \"env\", such as NODE_EXTRA_CA_CERTS), or raise this server's timeout"}`},
 		{"any other", &fixedBackend{err: errors.New("oh")}, 200, `{"code":-32603,"message":"prompts/x: internal error"}`},
 		{"panic", &fixedBackend{panics: true}, 200, `{"code":-32603,"message":"prompts/x: internal error"}`},
 		{"no object", &fixedBackend{result: `[]`}, 200, `{"code":-32603,"message":"prompts/x: the result is not an object"}`},

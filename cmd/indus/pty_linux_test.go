@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/indusagi/indus/internal/filelock"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"golang.org/x/sys/unix"
 )
@@ -93,4 +95,39 @@ func openTerminal(t testing.TB, columns, rows uint16) (control, tty *os.File) {
 		t.Fatal(err)
 	}
 	return control, tty
+}
+
+// TestATerminalSeesALockThatIsWaitedFor checks that commands say which lock they wait for, and go on once it is free.
+func TestATerminalSeesALockThatIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		lock, says string // the file, in the state directory
+		args       []string
+	}{
+		"ledger":  {"ledger.jsonl.lock", "that has the ledger", []string{"mcp", "log"}},
+		"connect": {"edit.lock", "that changes the configuration", []string{"connect", "cursor", "--yes"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			seen, tty := pseudoTerminal(t, 80, 10)
+			cmd := indusCommand(t, nil, c.args...)
+			cmd.Env = append(cmd.Env, "TERM=xterm")
+			cmd.Stderr = tty
+			state := filepath.Join(cmd.Dir, "indus")
+			if err := os.Mkdir(state, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(state, "ledger.jsonl"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			unlock, err := filelock.Lock(t.Context(), filepath.Join(state, c.lock))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := launch(t, cmd)
+			seen.waitFor(t, "waiting for another indus "+c.says+"  1s", p.done)
+			unlock()
+			p.ends(0)
+		})
+	}
 }

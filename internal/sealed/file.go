@@ -1,12 +1,14 @@
 package sealed
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/indusagi/indus/internal/atomicfile"
@@ -70,15 +72,18 @@ func ReadKeys(path string) ([][]byte, error) {
 	return keys, nil
 }
 
-// Reread makes k seal and open with the current keys of a [KeyFile]. If the file cannot be read, k stays as
-// it is.
-func (k *Keys) Reread(path string) error {
+// Reread makes k seal and open with the current keys of a [KeyFile], and reports whether they are others. If the file
+// cannot be read, k stays as it is.
+func (k *Keys) Reread(path string) (changed bool, err error) {
 	now, err := ReadKeyFile(path)
-	if err == nil {
-		k.all.Store(now.all.Load())
+	if err != nil {
+		return false, err
 	}
-	return err
+	before := k.all.Swap(now.all.Load())
+	return !slices.EqualFunc(*before, *now.all.Load(), sealing.same), nil
 }
+
+func (s sealing) same(other sealing) bool { return bytes.Equal(s.nonces, other.nonces) }
 
 // ParseKeys reads keys in the format of a [KeyFile].
 func ParseKeys(text string) (*Keys, error) {

@@ -69,8 +69,10 @@ func TestKeysForAReplicaAreReread(t *testing.T) {
 	if err := os.WriteFile(path, []byte(sealed.NewKeyText()+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := keys.Reread(path); err != nil {
-		t.Fatal(err)
+	for _, isChanged := range []bool{true, false} {
+		if changed, err := keys.Reread(path); err != nil || changed != isChanged {
+			t.Fatal(changed, err)
+		}
 	}
 	if _, err := a.Open(text, sealed.Want{Kind: sealed.Session}); !errors.Is(err, sealed.ErrAltered) {
 		t.Error(err)

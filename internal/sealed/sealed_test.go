@@ -169,7 +169,8 @@ func TestKeysRotate(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return used.Reread(path)
+		_, err := used.Reread(path)
+		return err
 	}
 	opens := func(k *sealed.Keys, text string, is error) {
 		t.Helper()

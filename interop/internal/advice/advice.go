@@ -324,7 +324,8 @@ var Rows = []Row{
 		"the tool is slow or hangs: raise this server's timeout; " + unknownOutcome},
 
 	{"timeout", hasKind("timeout"),
-		"try again (npx, uvx and docker download a server before its first start), or raise this server's timeout"},
+		`try again (npx, uvx and docker download a server before its first start, behind a proxy only with its ` +
+			`variables in "env", such as NODE_EXTRA_CA_CERTS), or raise this server's timeout`},
 	{"protocol", hasKind("protocol"), "the server violates the protocol: update it, or report this to its authors"},
 	{"not_connected", hasKind("not_connected"), "wait until the server is ready, or see why it is not: indus mcp ls"},
 	{"transport", hasKind("transport"), "check that the server runs, and that its URL and headers are right"},

@@ -36,9 +36,9 @@ With a "cluster" in the configuration, they are those of all its replicas.
 A session:
   $ indus approvals
   ID    STATE    SERVER  TOOL   CALLER      EXPIRES              ARGUMENTS
-  7K2F  waiting  github  merge  ann         2026-07-28 15:14:05  {"pull":42}
+  7K2F  waiting  github  merge  user:ann    2026-07-28 15:14:05  {"pull":42}
   $ indus approvals allow 7K2F --yes
-  indus: allowed 7K2F: merge of github, for ann until 2026-07-28 15:15:31
+  indus: allowed 7K2F: merge of github, for user:ann until 2026-07-28 15:15:31
 
 ` + exitHelp
 
@@ -137,8 +137,8 @@ const lsHelp = `List the calls that wait for approval. Likely secrets in their a
 A session:
   $ indus approvals ls --all
   ID    STATE    SERVER  TOOL   CALLER      EXPIRES              ARGUMENTS
-  4MWQ  spent    github  merge  ann         2026-07-28 14:31:12  {"pull":41}
-  7K2F  waiting  github  merge  ann         2026-07-28 15:14:05  {"pull":42}
+  4MWQ  spent    github  merge  user:ann    2026-07-28 14:31:12  {"pull":41}
+  7K2F  waiting  github  merge  user:ann    2026-07-28 15:14:05  {"pull":42}
 
 ` + exitHelp
 

@@ -27,7 +27,7 @@ The caller has to send it again, in 10 minutes unless "indus serve" has another 
 
 A session:
   $ indus approvals allow 7K2F --yes
-  indus: allowed 7K2F: merge of github, for ann until 2026-07-28 15:15:31
+  indus: allowed 7K2F: merge of github, for user:ann until 2026-07-28 15:15:31
 
 ` + exitHelp
 
@@ -74,7 +74,7 @@ with the same reason.
 
 A session:
   $ indus approvals deny 7K2F --reason "not on a Friday"
-  indus: denied 7K2F: merge of github, for ann until 2026-07-28 15:15:31
+  indus: denied 7K2F: merge of github, for user:ann until 2026-07-28 15:15:31
 
 ` + exitHelp
 

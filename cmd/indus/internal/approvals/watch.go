@@ -41,13 +41,13 @@ A session:
   7K2F is waiting, until 2026-07-28 15:14:05, for another 9m59s
     server     github
     tool       merge
-    caller     user:alice
+    caller     user:ann
     arguments  11 bytes, SHA-256 3f1c9c7a…
       {
         "pull": 42
       }
   allow 7K2F? [y/n] y
-  indus: allowed 7K2F: merge of github, for ann until 2026-07-28 15:15:31
+  indus: allowed 7K2F: merge of github, for user:ann until 2026-07-28 15:15:31
 
 ` + exitHelp
 

@@ -16,7 +16,7 @@ import (
 const Help = `Arguments:
   key=value    typed by the schema: 5 is a number where one is asked for, and text
                where text is allowed
-  key:=json    as it is
+  key:=json    JSON, sent as it is
   {…}          a whole JSON object
   @file        a whole JSON object from a file
   -            a whole JSON object from stdin

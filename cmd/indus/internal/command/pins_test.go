@@ -57,7 +57,7 @@ func TestALedgerThatCannotBeWrittenIsReported(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	var said bytes.Buffer
 	f := LedgerFlags{path: filepath.Join(dir, "ledger.jsonl")}
-	p, err := f.openPins(t.Context(), show.Streams{Err: &said})
+	p, err := f.openPins(t.Context(), show.New(nil, nil, &said))
 	if err != nil {
 		t.Fatal(err)
 	}

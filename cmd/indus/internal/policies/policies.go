@@ -45,7 +45,7 @@ A session:
 
 const exitHelp = `Exit codes:
   0    ok
-  1    the policies cannot be used, or an expectation fails
+  1    the policies cannot be used, or an expectation of indus policy test fails
   2    usage: flags, files that cannot be read, and no policy in the configuration
   130  interrupted`
 

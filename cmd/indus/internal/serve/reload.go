@@ -204,7 +204,7 @@ func (w *follower) follow(ctx context.Context) {
 				w.leave() // the user has closed the window
 				return
 			}
-			w.rekey()
+			w.rekey(true)
 			if ticks != nil {
 				w.reload(ctx, statFiles(w.files.paths), true)
 			} else {
@@ -217,17 +217,19 @@ func (w *follower) follow(ctx context.Context) {
 	}
 }
 
-// rekey reads the file of sealing keys again. Sealed state stays valid while its key is in the file.
-func (w *follower) rekey() {
+// rekey reads the file of sealing keys again, and reports it if they are others or a person has requested it. Sealed
+// state stays valid while its key is in the file.
+func (w *follower) rekey(requested bool) {
 	if w.keys == nil {
 		return
 	}
-	err := w.keys.Reread(w.flags.keyPath())
-	if err != nil {
+	changed, err := w.keys.Reread(w.flags.keyPath())
+	switch {
+	case err != nil:
 		w.s.Reportf("%v; client data is encrypted with the previous keys", err)
-		return
+	case changed || requested:
+		w.s.Reportf("the keys that encrypt client data were read again")
 	}
-	w.s.Reportf("the keys that encrypt client data were read again")
 }
 
 // tick checks the files, and reads them once they have changed and are stable. It returns the delay until the next
@@ -242,7 +244,7 @@ func (w *follower) tick(ctx context.Context) time.Duration {
 	keys, changed, unstableKeys := w.keyFiles.check()
 	if changed {
 		w.keyFiles.setRead(w.keyFiles.paths, keys)
-		w.rekey()
+		w.rekey(false)
 	}
 	now, changed, unstable := w.files.check()
 	if changed {

@@ -65,7 +65,7 @@ func newAdd(s show.Streams) *cobra.Command {
 		back to sse)`)
 	flags.StringVar(&f.timeout, "timeout", "", "T  90s, or for each step: connect=30s,list=30s,call=5m,total=10m")
 	flags.BoolVar(&f.lazy, "lazy", false, "indus serve starts it when it is first needed")
-	flags.StringVar(&f.idle, "idle", "", "TIME  and ends it when it was not needed for so long: 10m")
+	flags.StringVar(&f.idle, "idle", "", "TIME  indus serve ends it when it was not used for this time, such as 10m")
 	flags.StringVar(&f.profile, "profile", "", `P  how its tools' schemas are adapted for a model, one of `+
 		strings.Join(command.ProfileNames(), ", "))
 	flags.Var(command.Repeated(&f.set), "set", `FIELD=VALUE  any field that docs/configuration.md has for a server:

@@ -34,7 +34,7 @@ func newFind(s show.Streams) *cobra.Command {
 		Short: "Search a registry for servers", Long: findHelp, ValidArgsFunction: cobra.NoFileCompletions,
 	})
 	f.addSource(cmd)
-	cmd.Flags().StringVar(&f.cursor, "cursor", "", "CURSOR  where to go on: the last search printed it")
+	cmd.Flags().StringVar(&f.cursor, "cursor", "", "CURSOR  go on where the last search ended, which printed CURSOR")
 	cmd.Flags().IntVar(&f.limit, "limit", 20, "N  show about N entries, at most 1000")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false,
 		`print a JSON object: entries [{registry, name, version, title, description, kinds, status, like}], cursor`)

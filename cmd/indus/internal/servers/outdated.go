@@ -75,7 +75,8 @@ func (f *findFlags) outdated(ctx context.Context, _ []string, s show.Streams) er
 			return o.registry != "" && o.registry != c.String()
 		})
 		if len(asked) == 0 {
-			s.Reportf("%s: not compared, because %s is not asked: see --registry and \"registries\"", o.id, o.registry)
+			s.Reportf("%s: not compared, because its \"$from\" names another registry: add --registry %s, or write it into "+
+				"\"registries\"", o.id, show.ShellWord(o.registry))
 			continue
 		}
 		row := pinnedRow{Server: o.id, Pinned: o.version, Entry: o.name, State: "current", File: o.row.File, Line: o.row.Line}

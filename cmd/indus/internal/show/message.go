@@ -18,7 +18,7 @@ func (s Streams) fitted(text string, out io.Writer) string {
 
 // wrapLines wraps lines that are wider than the terminal. Others, and lines of JSON, stay as they are. No URL, path or
 // command (indus and the name of one of commands) is broken, because a person copies it. A quoted text is broken only
-// if it needs more than a line. If two blanks separate columns, the last column goes on below itself, unless it begins
+// if it is longer than a line. If two blanks separate columns, the last column goes on below itself, unless it begins
 // too far to the right.
 func wrapLines(text string, width int, commands []string) string {
 	lines := strings.Split(text, "\n")

@@ -119,7 +119,7 @@ func (f *besideFlags) listAll(ctx context.Context, words []string, list besideLi
 		}
 		return s.WriteIndented(out)
 	}
-	return printByServer(s, rows, func(r command.Beside) string { return r.Server }, list.count,
+	return printByServer(s, servers, rows, func(r command.Beside) string { return r.Server }, list.count,
 		func(r command.Beside) (string, string) {
 			return list.title(r), show.Summary(r.Description)
 		})

@@ -9,6 +9,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/arguments"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
@@ -124,7 +125,7 @@ func (f *toolsFlags) run(ctx context.Context, words []string, s show.Streams) er
 		return printToolsJSON(s, all)
 	}
 	counted := func(tools []toolbox.Descriptor) string { return show.Count(len(tools), "tool") }
-	return printByServer(s, all, func(d toolbox.Descriptor) string { return d.Server }, counted,
+	return printByServer(s, servers, all, func(d toolbox.Descriptor) string { return d.Server }, counted,
 		func(d toolbox.Descriptor) (string, string) {
 			title := arguments.ToolSignature(d)
 			if own := d.OwnName(); own != "" {
@@ -164,10 +165,15 @@ func printToolsJSON(s show.Streams, all []toolbox.Descriptor) error {
 	return s.WriteIndented(rows)
 }
 
-// printByServer prints a list by server: the server with a count, then a title and a text for each row.
+// printByServer prints a list by server: the server with a count, then a title and a text for each row. If there are no
+// rows, it reports that of the servers.
 func printByServer[T any](
-	s show.Streams, all []T, server func(T) string, counted func([]T) string, row func(T) (title, text string),
+	s show.Streams, servers []config.Server, all []T, server func(T) string, counted func([]T) string,
+	row func(T) (title, text string),
 ) error {
+	if len(all) == 0 && len(servers) > 0 {
+		s.Reportf("%s: %s", show.List(command.IDs(servers), show.MaxNamed, "servers"), counted(nil))
+	}
 	var p show.Page
 	for id, group := range show.GroupBy(all, server) {
 		if p.Len() > 0 {
