@@ -98,8 +98,14 @@ func Compare(seen, golden image.Image) (parts int, difference image.Image) {
 // meanOf returns the mean gray of a part of a picture.
 func meanOf(of image.Image, part image.Rectangle) int {
 	sum := 0
+	full, isFull := of.(*image.RGBA) // a whole picture of a page, for which the other way takes seconds
 	for y := part.Min.Y; y < part.Max.Y; y++ {
 		for x := part.Min.X; x < part.Max.X; x++ {
+			if isFull {
+				pixel := full.Pix[full.PixOffset(x, y):]
+				sum += (299*int(pixel[0]) + 587*int(pixel[1]) + 114*int(pixel[2])) / 1000
+				continue
+			}
 			sum += int(color.GrayModel.Convert(of.At(x, y)).(color.Gray).Y)
 		}
 	}
