@@ -3,6 +3,7 @@
 //	node page.mjs '{"link": …, "site": …}' [CHECK]...
 //
 // Prints a line for each check: "ok NAME", or "FAIL NAME: REASON". With "shots", it writes pictures of all sections there.
+// "pictures" is a directory for pictures that are compared, and "clients" the number of calls at once.
 import { createServer } from "node:http";
 import axe from "axe-core";
 import { launch } from "./chromium.mjs";
@@ -40,7 +41,8 @@ async function until(page, condition, ...args) {
     try {
       return await page.waitForFunction(condition, { timeout: 20_000 }, ...args);
     } catch (e) {
-      if (!/context was destroyed|detached/.test(e.message)) throw e; // the page has changed meanwhile
+      if (browser.connected && /context was destroyed|detached/.test(e.message)) continue; // the page has changed meanwhile
+      throw new Error(`${e.message}: ${condition} ${JSON.stringify(args)}`.slice(0, 400));
     }
   }
 }
@@ -48,7 +50,7 @@ async function until(page, condition, ...args) {
 const says = (page, words) => until(page, (w) => document.body.innerText.includes(w), words);
 
 // callTool calls a tool as an MCP client, and returns the answer as text.
-async function callTool(name, args) {
+async function callTool(name, args = {}, client = "claude-code") {
   const meta = "io.modelcontextprotocol/";
   const answer = await fetch(new URL("/mcp", site), {
     method: "POST",
@@ -60,7 +62,7 @@ async function callTool(name, args) {
       jsonrpc: "2.0", id: 1, method: "tools/call", params: {
         name, arguments: args, _meta: {
           [`${meta}protocolVersion`]: "2026-07-28", [`${meta}clientCapabilities`]: {},
-          [`${meta}clientInfo`]: { name: "browser test", version: "1" },
+          [`${meta}clientInfo`]: { name: client, version: "1" },
         },
       },
     }),
@@ -104,28 +106,122 @@ await page.goto(given.link, { waitUntil: "load" });
 await until(page, () => location.pathname === "/");
 const paths = await page.$$eval("nav[aria-label=Sections] a", (all) => all.map((a) => a.getAttribute("href")));
 
+// data returns a section as JSON.
+const data = (path) => page.evaluate(async (p) => (await fetch(p, { headers: { Accept: "application/json" } })).json(), path);
+
+// has waits until the data of a section are as they should be, for at most a minute.
+async function has(path, holds) {
+  for (const from = Date.now(); !holds(await data(path)); await new Promise((done) => setTimeout(done, 200))) {
+    must(Date.now() - from < 60_000, `${path} has not become as it should be`);
+  }
+}
+
+// fill makes calls of every outcome, four that wait, and three tools that are held back.
+async function fill() {
+  await has("/servers", ({ servers }) => servers.every((s) => s.phase === "ready" || s.fault));
+  for (let i = 0; i < 4; i++) await callTool("everything__echo", { message: "hello" });
+  await callTool("fs__list_directory", { path: "/none" });
+  await callTool("work__search", { query: "timeout" });
+  await callTool("fs__write_file", { path: "/srv/plan.md", content: "# Plan\n\n1. Back up.\n2. Migrate.\n\nThen stop.\n" });
+  await callTool("fs__edit_file", { path: "/srv/report.md", edits: [{ oldText: "Sales rose by 4 %.\nCosts fell.",
+    newText: "Sales rose by 14 %.\nCosts fell, too." }] });
+  await callTool("work__run", { command: "find . -name '*.tmp' -delete && git push --force origin main", cwd: "/srv" }, "codex");
+  await callTool("everything__get-sum", { a: 7, b: 8 }, "codex");
+  await callTool("work__publish");
+  await has("/changes", ({ tools }) => tools.length === 3);
+}
+
+// freeze stops a page, and gives a fixed text to all that differs from run to run.
+const freeze = (page, ids) => until(page, (ids, dir) => {
+  if (fetching) return false;
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  for (const e of all("[data-live]")) e.removeAttribute("data-live");
+  for (const e of all("[data-until]")) e.replaceWith(Object.assign(document.createElement("b"), { textContent: "9m30s" }));
+  for (const e of all("#usage-live tbody")) {
+    e.append(...[...e.rows].sort((a, b) => a.cells[0].innerText < b.cells[0].innerText ? -1 : 1));
+  }
+  for (const e of all("td[data-label=Tokens] > div, td[data-label='Per minute'] > div")) e.textContent = "10";
+  document.getElementById("connection").textContent = "Live";
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const varying = [
+    [/\d{4}-\d\d-\d\d (\d\d:\d\d:\d\d)/g, "$1"], [/\d\d:\d\d:\d\d/g, "12:00:00"], [/127\.0\.0\.1:\d+/g, "127.0.0.1:7332"],
+    [/(\d+m)?\b\d+(\.\d+)?(µs|ms|s)\b/g, "12ms"], [/\b\d+ k?B\b/g, "100 B"], [/process \d+/g, "process 1"],
+    [/[0-9a-f]{32,}/g, "0".repeat(32)], [/is being tried again now/g, "is tried again in 12ms"], [/^connecting$/g, "faulted"],
+    [new RegExp(ids.join("|") || "^$", "g"), "7K2F"], [new RegExp(dir + "[^ ]*/", "g"), "/srv/"],
+  ];
+  while (texts.nextNode()) {
+    for (const [from, to] of varying) texts.currentNode.data = texts.currentNode.data.replace(from, to);
+  }
+  for (const rule of ["svg.plot *, svg.spark * { visibility: hidden }", "* { animation: none !important; caret-color: transparent }"]) {
+    document.styleSheets[0].insertRule(rule, document.styleSheets[0].cssRules.length);
+  }
+  return true;
+}, ids, given.dir);
+
+// look sets the width and the scheme of a page, and fails if a part of it is beyond the screen.
+async function look(page, at, width, scheme) {
+  await page.setViewport({ width, height: 800 });
+  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+  const wide = await page.evaluate(() => [document.documentElement, ...document.querySelectorAll("body *:not(.skip)")].filter((e) =>
+    !e.closest("thead, pre") && e.getBoundingClientRect().right > innerWidth + 1 || e.matches("html") && e.scrollWidth > innerWidth)
+    .map((e) => e.outerHTML.slice(0, 100)));
+  must(wide.length === 0 || width > 600 && wide.every((e) => !e.startsWith("<html")), `${at}: too wide: ${wide.slice(0, 3)}`);
+}
+
+// picture writes the first screens of a page.
+async function picture(page, name, width) {
+  const height = await page.evaluate(() => document.documentElement.scrollHeight);
+  const clip = { x: 0, y: 0, width, height: Math.min(height, 1200) };
+  await page.screenshot({ path: `${given.pictures}/${name}.png`, clip, captureBeyondViewport: true });
+}
+
+// counting keeps the titles of notifications in shown. This browser has the permission and shows none, so that its
+// Notification.permission is not what the permission is.
+function counting(isHidden) {
+  window.shown = [];
+  window.Notification = class extends Notification {
+    static get permission() { return "granted"; }
+    constructor(title, more) { super(title, more); shown.push(title); }
+  };
+  if (isHidden) Object.defineProperty(document, "hidden", { value: true, configurable: true });
+}
+
 const checks = {
-  // Every section: no flaw for screen readers, no markup of others, and no wider than the screen.
+  fill, // the next ones need it
+
+  // Every section: as its golden pictures, no flaw for screen readers, no markup of others, and no wider than the screen.
   async sections() {
     must(paths.length > 5, `sections: ${paths}`);
-    for (const path of paths) {
-      for (const [width, scheme] of [[1280, "light"], [1280, "dark"], [360, "light"], [360, "dark"]]) {
-        await page.setViewport({ width, height: 800 });
-        await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
-        await go(page, path);
+    const { waiting } = await data("/approvals");
+    must(waiting.length === 4, `${waiting.length} calls wait`);
+    const all = paths.map((path) => path === "/try" ? "/try?server=everything" : path);
+    for (const path of [...all, "/try?tool=fs__edit_file", "/try?tool=work__search", "/connect?client=cursor"]) {
+      const name = path.slice(1).replace(/\W/g, "-") || "overview";
+      await go(page, path);
+      await freeze(page, waiting.map((i) => i.id));
+      await page.evaluate(axe.source);
+      for (const [width, scheme] of [[1280, "light"], [1280, "dark"], [390, "dark"], [390, "light"]]) {
         const at = `${path} at ${width} ${scheme}`;
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        must(wide <= 0, `${at}: ${wide} pixels too wide`);
-        if (scheme === "light" && width === 360) continue; // the rest differs by color or by width alone
-        await page.evaluate(axe.source);
-        const found = await page.evaluate(async () => (await axe.run()).violations.map((v) =>
+        await look(page, at, width, scheme);
+        await picture(page, `${name}-${width}-${scheme}`, width);
+        if ((scheme === "light") === (width === 390)) continue; // the rest differs by color or by width alone
+        if (scheme === "dark" && path.includes("?")) continue;
+        const found = await page.evaluate(async () => (await axe.run({ resultTypes: ["violations"] })).violations.map((v) =>
           `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200)).join(" | ")}`));
         must(found.length === 0, `${at}: ${found.join("; ")}`);
         await clean(at);
       }
+      await look(page, `${path} at 360`, 360, "light");
+    }
+    // These are broken on purpose: the comparison has to find them.
+    for (const [path, rule] of Object.entries(given.broken)) {
+      await go(page, path);
+      await freeze(page, waiting.map((i) => i.id));
+      await page.evaluate((r) => document.styleSheets[0].insertRule(r, document.styleSheets[0].cssRules.length), rule);
+      await page.setViewport({ width: 390, height: 800 });
+      await picture(page, `broken/${path.slice(1) || "overview"}-390-light`, 390);
     }
     await page.setViewport({ width: 1280, height: 800 });
-    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);
   },
 
   // The JSON of each section, which has no markup either.
@@ -322,6 +418,99 @@ const checks = {
       must(answer.status() === 403, `${path}: ${answer.status()}`);
       must((await text(stranger)).includes("indus page"), `${path}: no way is shown`);
     }
+    await context.close();
+  },
+
+  // Many calls run at once: the counts follow, also where a person types, and nothing typed is lost.
+  async crowd() {
+    const asks = (n) => callTool("everything__get-sum", { a: 1000, b: n });
+    await asks(0);
+    const { waiting } = await data("/approvals"), first = waiting[0].id;
+    const [reason, field] = [`#reason-${first}`, "form[action='/try/call'] input[type=text]"];
+    const denier = await open(), caller = await open(), watcher = await open(), title = await open();
+    for (const [tab, path] of [[denier, "/approvals"], [caller, "/try?tool=fs__list_directory"], [watcher, "/calls"], [title, "/"]]) {
+      await go(tab, path);
+      await live(tab);
+    }
+    await denier.type(reason, "not while ");
+    await caller.type(field, "/srv/");
+    const before = waiting.length;
+    const calls = Array.from({ length: given.clients }, () => callTool("work__wait"));
+    const many = Math.min(given.clients, 200);
+    await says(watcher, `${many} of ${given.clients} requests in flight`);
+    await until(title, (n) => document.querySelector(".tiles a[href='/calls'] strong").textContent === n, String(given.clients));
+    for (let i = 1; i <= 3; i++) { // rows arrive while both people type
+      await asks(i);
+      await until(denier, (n) => document.title.startsWith(`(${n}) `), before + i + 3); // three tools wait too
+      await denier.keyboard.type("xyz"[i - 1]);
+      await caller.bringToFront();
+      await caller.keyboard.type("abc"[i - 1]);
+      await denier.bringToFront();
+    }
+    must(await denier.$$eval("#approvals-waiting .card", (all) => all.length) === before, "the region did not wait");
+    await says(denier, `${before + 3} calls wait for approval.`);
+    await callTool("work__release"); // and go
+    for (const answer of await Promise.all(calls)) must(answer.includes("done"), answer);
+    await says(watcher, "No request is in flight.");
+    await denier.keyboard.type(" the others run");
+    await denier.keyboard.press("Tab"); // to the button: the list catches up
+    await until(denier, (n) => document.querySelectorAll("#approvals-waiting .card").length === n, before + 3);
+    must(await denier.$eval(reason, (e) => e.value) === "not while xyz the others run", "the reason is lost");
+    must(await denier.evaluate(() => document.activeElement.id) === `deny-${first}`, "the focus is lost");
+    await denier.keyboard.press("Enter");
+    await says(denier, "not while xyz the others run");
+    must(await caller.$eval(field, (e) => e.value) === "/srv/abc", "the argument is lost");
+    for (const tab of [denier, caller, watcher, title]) await tab.close();
+  },
+
+  // A notification for each call that waits, only after the button was pressed, and only in the background.
+  async notifications() {
+    const context = await browser.createBrowserContext(), told = await open(context);
+    const cookies = await browser.cookies();
+    await context.setCookie(...cookies);
+    await told.evaluateOnNewDocument(counting, false);
+    const count = () => told.evaluate(() => shown.length);
+    const ask = (n) => callTool("everything__get-sum", { a: 2000, b: n });
+    const counted = async () => { // the page has followed
+      const { waiting } = await data("/approvals");
+      await until(told, (n) => document.querySelector("#sections [data-waits]").dataset.waits.split(" ").length === n, waiting.length + 3);
+    };
+    await context.overridePermissions(site.origin, ["notifications"]);
+    await go(told, "/calls");
+    await live(told);
+    const state = await told.evaluate(async () => (await navigator.permissions.query({ name: "notifications" })).state);
+    must(state === "granted", `the permission is ${state}`);
+    await ask(0);
+    await counted();
+    await show(told, false);
+    must(await count() === 0, "a notification without the button");
+    await show(told, true);
+    await live(told);
+    must(await text(told, "#notify") === "Notify me when something waits", "there is no button");
+    await click(told, "#notify");
+    await until(told, () => watches);
+    await ask(1); // while the person looks
+    await counted();
+    must(await count() === 0, "a notification while the person looks");
+    await show(told, false);
+    await ask(2);
+    await counted();
+    await until(told, () => shown.length === 1);
+    must((await told.evaluate(() => shown[0])).endsWith("wait for you"), "it does not say what waits");
+    await ask(2); // the same call again, and another event
+    await callTool("everything__echo", { message: "x" });
+    await ask(3);
+    await counted();
+    await until(told, () => shown.length === 2);
+    const other = await open(context); // another tab in the background takes over
+    await other.evaluateOnNewDocument(counting, true);
+    await go(other, "/calls");
+    await told.close();
+    await until(other, () => watches);
+    await live(other);
+    await callTool("everything__echo", { message: "y" });
+    await until(other, () => !fetching && stale.size === 0);
+    must(await other.evaluate(() => shown.length) === 0, "a second notification for the same calls");
     await context.close();
   },
 

@@ -19,19 +19,18 @@ func Hostile(t testing.TB) (url string) {
 }
 
 // Page uses the page of an indus serve in a real browser: with a keyboard, a mouse, a checker of accessibility, and as
-// an attacker. link is a link for one use. If shots is a directory, it only writes pictures of all sections there.
-func Page(t testing.TB, site, link, shots string) {
+// an attacker. given has "site", "link" (for one use) and what page.mjs needs else.
+func Page(t testing.TB, given map[string]any) {
 	t.Helper()
 	for _, pkg := range []string{"@sparticuz/chromium", "puppeteer-core", "axe-core"} {
 		installed(t, pkg)
 	}
-	for _, name := range []string{"page.mjs", "chromium.mjs", "hostile.mjs"} { // a change of them is a change of the test
+	for _, name := range []string{"page.mjs", "chromium.mjs", "hostile.mjs", "work.mjs"} { // a change of them is a change of the test
 		if _, err := os.ReadFile(File(t, name)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	given := encoded(t, map[string]string{"site": site, "link": link, "shots": shots})
-	out, err := run(t, Node(t), []string{File(t, "page.mjs"), given})
+	out, err := run(t, Node(t), []string{File(t, "page.mjs"), encoded(t, given)})
 	for line := range strings.Lines(out) {
 		if strings.HasPrefix(line, "ok ") {
 			t.Log(strings.TrimSpace(line))

@@ -20,7 +20,7 @@ const (
 
 // longest limits the time of a run. It is several times the time of the slowest run of the
 // conformance suite.
-const longest = 5 * time.Minute
+const longest = 10 * time.Minute
 
 // Everything returns the command line of the reference server with all features: tools, prompts,
 // resources, and questions to the client. The transport is stdio. Use [EverythingHTTP] and

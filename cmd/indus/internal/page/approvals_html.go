@@ -28,7 +28,7 @@ func approvalsPage(v *visit, d *approvalsData) Node {
 func waitingCard(v *visit, row *approvalRow) Node {
 	title := "approval-" + row.ID
 	return Article(Class("card urgent"), Aria("labelledby", title),
-		callHead(&row.Item, H3(ID(title), callTitle(&row.Item))),
+		callHead(&row.Item, H2(ID(title), callTitle(&row.Item))),
 		If(row.Claim != "", P(Class("soft"), Text("Its server claims that "+row.Claim+"."))),
 		Iff(row.Change != nil, func() Node {
 			return Group{

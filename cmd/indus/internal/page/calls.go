@@ -22,6 +22,7 @@ var callsSection = section{
 // callList is the content of the section.
 type callList struct {
 	InFlight []callRow `json:"inFlight"`
+	Now      int       `json:"now"`    // requests in flight before the filter
 	Recent   []callRow `json:"recent"` // the newest first
 	Kept     int       `json:"kept"`   // requests before the filter
 	Filter   string    `json:"filter,omitempty"`
@@ -59,6 +60,7 @@ func readCalls(v *visit) (*content, error) {
 		InFlight: []callRow{}, Recent: []callRow{}, Filter: query.Get("q"), Outcome: query.Get("outcome"),
 	}
 	for _, r := range tracker.InFlight() {
+		l.Now++
 		row := callRowOf(&r)
 		row.ID, row.DurationMS = r.Seq, milliseconds(time.Since(r.At))
 		if n := len(l.InFlight); n < maxRows && l.selects(&row) {

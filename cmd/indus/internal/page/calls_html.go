@@ -21,7 +21,7 @@ func callsPage(v *visit, l callList) Node {
 		),
 		Div(ID("calls-live"), liveOn("calls"),
 			H2(Text("In flight")),
-			callTable(v, l.InFlight, "No request is in flight.", "Requests in flight", true),
+			callTable(v, l.InFlight, "No request is in flight.", fmt.Sprintf("%d of %d requests in flight", len(l.InFlight), l.Now), true),
 			H2(Text("Recent")),
 			callTable(v, l.Recent, "No request matches.", caption, false),
 		),

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -38,7 +37,7 @@ func layout(v *visit, body Node) Node {
 			Header(
 				A(Class("brand"), hrefTo("/"), Text("indus")),
 				Nav(ID("sections"), Aria("label", "Sections"), liveOn("servers approvals tools policy"),
-					Ul(Class("bar"), Data("waits", strconv.Itoa(n.calls+n.tools)),
+					Ul(Class("bar"), Data("waits", strings.Join(n.waits, " ")),
 						Map(sections, func(one *section) Node { return sectionLink(v, one, n) })),
 					Details(Class("menu"), ID("menu"), Summary(menuTitle(n)),
 						Ul(Map(sections, func(one *section) Node { return sectionLink(v, one, n) })))),

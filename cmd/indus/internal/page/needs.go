@@ -93,15 +93,23 @@ func (v *visit) lapsedSignIns() (names []string, err error) {
 }
 
 // counts are the numbers beside the sections in the navigation.
-type counts struct{ calls, tools, servers, signIns, policy int }
+type counts struct {
+	calls, tools, servers, signIns, policy int
+	waits                                  []string // the ids of the first calls and tools that wait
+}
+
+// maxNotified bounds counts.waits.
+const maxNotified = 500
 
 // counts returns the numbers of all that waits for a person.
 func (s *Site) counts(ctx context.Context) (n counts) {
 	waiting, _ := s.Control.Approvals.List(ctx, &approval.Filter{}) // an error is shown where the calls are
-	n.calls = len(waiting)
+	n.calls, n.waits = len(waiting), show.Names(waiting, func(i approval.Item) string { return i.ID })
 	if n.tools = len(s.Gateway.Attached().Changed()); n.tools > 0 {
 		if all, _, err := s.changedTools(ctx); err == nil {
-			n.tools = len(show.Where(all, isOpenChange))
+			all = show.Where(all, isOpenChange)
+			n.tools = len(all)
+			n.waits = append(n.waits, show.Names(all, func(o describe.ChangedTool) string { return o.Sum })...)
 		}
 	}
 	for _, st := range s.Gateway.Attached().Status() {
@@ -116,6 +124,7 @@ func (s *Site) counts(ctx context.Context) (n counts) {
 	if s.PolicyProblem() != nil {
 		n.policy = 1
 	}
+	n.waits = n.waits[:min(len(n.waits), maxNotified)]
 	return n
 }
 

@@ -33,7 +33,7 @@ func TestWhatNeedsAPerson(t *testing.T) {
 		head, _, _ := strings.Cut(b.open(path), "<main")
 		for _, part := range []string{
 			"<title>(2) ", `>Approvals <span class="count">1</span>`, `>Changes <span class="count">1</span>`,
-			`>Servers <span class="count fault">1</span>`, `>Policy <span class="count fault">1</span>`, `data-waits="2"`,
+			`>Servers <span class="count fault">1</span>`, `>Policy <span class="count fault">1</span>`, `data-waits="` + id + ` `,
 		} {
 			if !strings.Contains(head, part) {
 				t.Errorf("%s: %q is missing in %s", path, part, head)

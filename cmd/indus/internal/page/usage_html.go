@@ -129,7 +129,7 @@ func latencyTable(u *usage, title, column string, all []activity.Latency) Node {
 	return Group{
 		H2(Text(title)),
 		dataTable("Nothing was called in the last "+u.Period+".",
-			"The last "+u.Period+": the most failures first, and then the slowest. p50 and p95 are within a tenth.",
+			title+" of the last "+u.Period+": the most failures first, and then the slowest. p50 and p95 are within a tenth.",
 			append([]string{"=" + column}, latencyColumns...), rows),
 	}
 }
@@ -141,11 +141,8 @@ func usageTable(title, column string, all []activity.Usage) Node {
 			Text(formatBytes(one.BytesIn)), Text(formatBytes(one.BytesOut)), countText(one.Tokens),
 		}
 	})
-	return Group{
-		H3(Text(title)),
-		dataTable("Nothing yet.", "The most requests first",
-			[]string{"=" + column, "#Requests", "#Failed or denied", "#In", "#Out", "#Tokens"}, rows),
-	}
+	return dataTable("Nothing yet.", title+": the most requests first",
+		[]string{"=" + column, "#Requests", "#Failed or denied", "#In", "#Out", "#Tokens"}, rows)
 }
 
 func countText(n int64) Node { return Text(strconv.FormatInt(n, 10)) }

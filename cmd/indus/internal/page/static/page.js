@@ -25,7 +25,10 @@ function finder(element) {
   };
 }
 
-// replace puts the new content into a region. The focus, open details and the scrolling of tables stay.
+// typedIn returns the fields of a region that a visitor has filled.
+const typedIn = (region) => [...region.querySelectorAll("input[id], textarea[id]")].filter((e) => e.value !== e.defaultValue);
+
+// replace puts the new content into a region. The focus, typed text, open details and the scrolling of tables stay.
 function replace(region, fresh) {
   if (!fresh.dataset.live) delete region.dataset.live; // such as a form that has just come
   if (region.innerHTML === fresh.innerHTML) return;
@@ -33,7 +36,12 @@ function replace(region, fresh) {
   const open = [...region.querySelectorAll("details[open][id]")].map((d) => d.id);
   const scrolled = [...region.querySelectorAll(".wide, pre")].filter((e) => e.scrollLeft || e.scrollTop)
     .map((e) => [finder(e), { left: e.scrollLeft, top: e.scrollTop }]);
+  const typed = typedIn(region);
   region.replaceChildren(...fresh.childNodes);
+  for (const field of typed) {
+    const other = document.getElementById(field.id);
+    if (other) other.value = field.value;
+  }
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
   for (const [find, place] of scrolled) find()?.scrollTo(place);
   focused?.()?.focus({ preventScroll: true });
@@ -75,7 +83,6 @@ async function refresh() {
     if (answer.status === 403) return location.reload();
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
     document.title = fresh.title;
-    if (!document.hidden) seen = waits();
     const before = places();
     for (const region of due) {
       const other = fresh.getElementById(region.id);
@@ -89,21 +96,24 @@ async function refresh() {
   } finally {
     fetching = false;
   }
-  notifyOf(waits());
+  notify();
   refresh(); // what has changed meanwhile
 }
 
-// Notifications: a visitor who has asked for them in this browser gets one when more calls and tools wait than were last
-// seen, while the page is in the background. Only one tab of the browser watches then.
-let seen = 0, watches = false;
-const waits = () => Number(document.querySelector("#sections [data-waits]")?.dataset.waits ?? 0);
+// Notifications: a visitor who has asked for them in this browser gets one when another call or tool waits while the page
+// is in the background. Only one tab of the browser watches then, and all remember together what was shown.
+let watches = false;
 const canNotify = "Notification" in window && "locks" in navigator;
 const notifies = () => canNotify && Notification.permission === "granted" && localStorage.getItem("indus-notify") === "yes";
 
-function notifyOf(count) {
-  if (!document.hidden || !notifies()) return;
-  if (count > seen) {
-    const text = `${count} ${count === 1 ? "waits" : "wait"} for you`;
+function notify() {
+  if (!notifies()) return;
+  const split = (text) => (text ?? "").split(" ").filter((id) => id !== "");
+  const waiting = split(document.querySelector("#sections [data-waits]")?.dataset.waits);
+  const seen = split(localStorage.getItem("indus-seen")), fresh = waiting.filter((id) => !seen.includes(id));
+  localStorage.setItem("indus-seen", [...seen, ...fresh].slice(-2000).join(" "));
+  if (document.hidden && fresh.length > 0) {
+    const text = `${waiting.length} ${waiting.length === 1 ? "waits" : "wait"} for you`;
     try {
       const shown = new Notification("indus: " + text, { tag: "indus" });
       shown.onclick = () => { window.focus(); location.assign("/"); };
@@ -111,7 +121,6 @@ function notifyOf(count) {
       localStorage.removeItem("indus-notify");
     }
   }
-  seen = count;
 }
 
 function offerNotifications(follow) {
@@ -122,6 +131,7 @@ function offerNotifications(follow) {
   button.addEventListener("click", async () => {
     const on = !notifies() && await Notification.requestPermission() === "granted";
     localStorage.setItem("indus-notify", on ? "yes" : "no");
+    notify();
     show();
     keepWatch();
   });
@@ -143,7 +153,7 @@ function connect() {
   if (!line || regions().length === 0) return;
   let source = null;
   const follow = () => {
-    if (!document.hidden) seen = waits();
+    if (!document.hidden) notify();
     if (document.hidden && !watches) {
       source?.close();
       source = null;
