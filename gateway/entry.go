@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/gateway/internal/search"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/telemetry"
 	"github.com/indusagi/indus/internal/wire"
@@ -102,6 +103,26 @@ func (e *entry) end(result json.RawMessage, err error) {
 		e.Reason = err.Error()
 	case isToolError(result):
 		e.Outcome, e.ErrorKind = audit.Error, "tool"
+	}
+}
+
+// outrun ends the entry of a server that was asked for a URI and did not answer, because another server had it. That is
+// no failure.
+func (e *entry) outrun() {
+	if e != nil {
+		e.Reason = search.ErrAnswered.Error()
+		e.end(nil, nil)
+	}
+}
+
+// settle makes the entry of the server that answered a search the entry of the request.
+func (x *exchange) settle(server string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for i, e := range x.more {
+		if e.Server == server && x.main.Server != server {
+			x.main, x.more[i] = e, x.main
+		}
 	}
 }
 
@@ -341,7 +362,7 @@ func (g *Gateway) traceUpstream(server string) func(next interop.Peer) interop.P
 			outcome := telemetry.Outcome{BytesIn: len(m.Params), BytesOut: len(result)}
 			if rpc, ok := errors.AsType[*interop.RPCError](err); ok {
 				outcome.Code = rpc.Code
-			} else if err != nil {
+			} else if err != nil && context.Cause(ctx) != search.ErrAnswered {
 				outcome.ErrorType = errorKind(err)
 			} else if isToolError(result) {
 				outcome.ErrorType = telemetry.ToolError

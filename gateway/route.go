@@ -3,13 +3,11 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/indusagi/indus/gateway/internal/methods"
+	"github.com/indusagi/indus/gateway/internal/search"
 	"github.com/indusagi/indus/gateway/internal/uris"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -21,13 +19,6 @@ import (
 const (
 	maxTemplate  = 1 << 10 // maximum size of a template that is matched, in bytes
 	maxTemplates = 1000    // maximum number of templates that are matched
-	maxSearched  = 64      // maximum number of servers that are asked for an unlisted URI
-	// searchWait bounds the whole search. searchConcurrency servers are asked at a time. A server that has not answered
-	// after searchTurn no longer counts. Thus maxSearched servers are asked in half of searchWait, even if most of them
-	// hang.
-	searchWait        = 30 * time.Second
-	searchConcurrency = 8
-	searchTurn        = 2 * time.Second
 )
 
 // request admits a request to one server, for the client in ctx, and sends it. The params name the item as the server
@@ -51,6 +42,9 @@ func (v *view) request(ctx context.Context, server string, m interop.Message) (j
 		return refused.answer(m, v.unknown(m, it))
 	}
 	raw, err := v.send(ctx, server, m)
+	if err != nil && context.Cause(ctx) == search.ErrAnswered {
+		e.outrun()
+	}
 	e.end(raw, err)
 	return raw, err
 }
@@ -73,8 +67,12 @@ func (v *view) route(ctx context.Context, row *methods.Row, m interop.Message) (
 	case methods.ByRef:
 		return v.complete(ctx, m)
 	case methods.ByTask:
-		origin, _, err := v.gateway.taskOwner(ctx, m)
+		origin, own, err := v.gateway.taskOwner(ctx, m)
 		if err == nil && !v.scope.mayContain(origin.server, methods.ByTool) {
+			it := administeredItem(origin.server)
+			if v.gateway.setTask(ctx, m, it, origin, own) == nil {
+				exchangeOf(ctx).hide(ctx, it, reasonView)
+			}
 			err = protocol.InvalidParams(m.Method, "the server that has this task is not in this view")
 		}
 		if err != nil {
@@ -169,79 +167,26 @@ func (v *view) requestURI(ctx context.Context, row *methods.Row, m interop.Messa
 		return nil, err
 	}
 	candidates := v.ownersOf(ctx, row.Needs, requesterOf(ctx), uri)
-	ask := func(ctx context.Context, owner ownName) (json.RawMessage, error) {
+	ask := func(ctx context.Context, i int) (json.RawMessage, error) {
+		owner := candidates[i]
 		return v.requestOwner(ctx, row, owner, uri, m, wire.Edit{Key: "uri", Value: wire.Quote(owner.own)})
 	}
 	switch len(candidates) {
 	case 0:
 		return nil, v.unlistedURI(ctx, m, uri)
 	case 1:
-		return ask(ctx, candidates[0])
+		return ask(ctx, 0)
 	}
-	exchangeOf(ctx).search = true
-	raw, err, known := firstReply(ctx, candidates, ask)
-	if !known {
-		return nil, v.unknownURI(m, uri)
+	x := exchangeOf(ctx)
+	x.search = true
+	raw, winner, err := search.First(ctx, len(candidates), ask)
+	switch {
+	case winner >= 0:
+		x.settle(candidates[winner].server)
+	case err == nil:
+		err = v.unknownURI(m, uri)
 	}
 	return raw, err
-}
-
-// firstReply asks several servers at once and returns the reply of the first server, in their order, that knows the
-// URI. The order of replies does not matter. Outstanding requests to the other servers are cancelled. A server that
-// does not answer in time is skipped. known is false if every server answered that it does not know the URI.
-func firstReply(
-	ctx context.Context, owners []ownName, ask func(context.Context, ownName) (json.RawMessage, error),
-) (raw json.RawMessage, err error, known bool) {
-	type answer struct {
-		raw json.RawMessage
-		err error
-	}
-	outer := ctx
-	ctx, cancel := context.WithTimeout(ctx, searchWait)
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
-	answers, turns := make([]chan answer, len(owners)), make(chan struct{}, searchConcurrency)
-	for i := range owners {
-		answers[i] = make(chan answer, 1)
-	}
-	running.Go(func() {
-		for i := range owners {
-			select {
-			case turns <- struct{}{}:
-			case <-ctx.Done():
-				answers[i] <- answer{err: ctx.Err()}
-				continue
-			}
-			over := sync.OnceFunc(func() { <-turns })
-			late := time.AfterFunc(searchTurn, over)
-			running.Go(func() {
-				defer over()
-				defer late.Stop()
-				raw, err := ask(ctx, owners[i])
-				answers[i] <- answer{raw, err}
-			})
-		}
-	})
-	for _, answered := range answers {
-		switch a := <-answered; {
-		case a.err != nil && outer.Err() == nil && isLate(a.err):
-			err = errLate
-		case a.err == nil || !isNotFound(a.err):
-			return a.raw, a.err, true
-		}
-	}
-	return nil, err, err != nil
-}
-
-var errLate error = &interop.RPCError{
-	Code: interop.CodeInternal, Message: "no server that answers in time has it, and not all do",
-}
-
-// isLate reports whether a server did not answer in time.
-func isLate(err error) bool {
-	fault, ok := errors.AsType[*interop.Fault](err)
-	return ok && fault.Kind == interop.Timeout || errors.Is(err, context.DeadlineExceeded)
 }
 
 func (v *view) unknownURI(m interop.Message, uri string) error {
@@ -250,16 +195,6 @@ func (v *view) unknownURI(m interop.Message, uri string) error {
 		text += "; use a URI that an idle server lists or has a template for, or indus://SERVER/URI"
 	}
 	return &interop.RPCError{Code: protocol.CodeLegacyNotFound, Message: text}
-}
-
-// isNotFound reports whether an error may mean that the server does not know the URI, or that it could not be asked.
-func isNotFound(err error) bool {
-	if rpc, ok := errors.AsType[*interop.RPCError](err); ok {
-		return rpc.Code == protocol.CodeLegacyNotFound || rpc.Code == interop.CodeInvalidParams ||
-			rpc.Code == interop.CodeMethodNotFound
-	}
-	fault, ok := errors.AsType[*interop.Fault](err)
-	return ok && fault.Kind == interop.NotConnected
 }
 
 // ownersOf returns the servers that may own a URI in the view: the server named in the URI, the server that lists it,
@@ -295,7 +230,7 @@ func (v *view) ownersOf(ctx context.Context, needs []string, requester listReque
 	}
 	var all []ownName
 	for _, server := range v.servers() {
-		if len(all) == maxSearched {
+		if len(all) == search.Max {
 			break
 		}
 		if !v.gateway.lists.Declares(server, needs) || v.gateway.attached.Fleet.Idle(server) {
@@ -366,7 +301,11 @@ func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage
 	}
 	switch {
 	case !found:
-		_ = v.unlistedURI(ctx, m, name)
+		it := &item{Item: policy.Item{Kind: policy.Resource, Name: name}}
+		if ref.key == "name" {
+			it.Kind = policy.Prompt
+		}
+		_ = v.unlisted(ctx, m, it)
 		return nil, protocol.InvalidParams(m.Method, "nothing named %q is available", protocol.Printable(name, 80))
 	case !v.gateway.lists.Declares(owner.server, []string{"completions"}): // another server declares it
 		return json.RawMessage(`{"completion":{"values":[]}}`), nil

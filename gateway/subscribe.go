@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/indusagi/indus/gateway/internal/methods"
+	"github.com/indusagi/indus/gateway/internal/search"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
@@ -37,7 +38,7 @@ func (v *view) subscribe(
 	owners := v.ownersOf(ctx, []string{"resources", "subscribe"}, requester, uri)
 	if len(owners) > 1 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, searchWait)
+		ctx, cancel = context.WithTimeout(ctx, search.Wait)
 		defer cancel()
 	}
 	stops, failed := make([]func(), len(owners)), v.unknownURI(m, uri)
@@ -115,7 +116,7 @@ func (v *view) unsubscribe(ctx context.Context, m interop.Message, uri string) e
 	}
 	switch {
 	case len(owners) == 0:
-		return v.unknownURI(m, uri)
+		return v.unlistedURI(ctx, m, uri)
 	case !slices.ContainsFunc(owners, subscribes):
 		return protocol.MethodNotFound(m.Method)
 	case len(owners) > 1: // no server lists it
