@@ -61,7 +61,7 @@ func TestAnActivityHasWhatTheAuditHas(t *testing.T) {
 			}
 			tools, _ := a.Usage(activity.OfTools)
 			if diff := cmp.Diff([]activity.Usage{
-				{Server: "a", Name: "open", Requests: 2},
+				{Server: "a", Name: "open", Requests: 2}, {Server: "a", Name: "secret", Requests: 2, Errors: 2},
 			}, tools, cmpopts.IgnoreFields(activity.Usage{}, "BytesIn", "BytesOut", "Tokens")); diff != "" {
 				t.Error(diff)
 			}

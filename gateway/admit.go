@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -103,6 +104,7 @@ type item struct {
 	source   *toolbox.Snapshot // the tools of all servers when tool was found
 	origin   string            // the origin that the spent grant is for; "": none was spent
 	unlisted bool              // it is a tool that is in no list of its server
+	several  bool              // it is hidden at several servers
 	find     finder            // returns the tool as it is now; nil: it is no tool
 	judged   judgedContext     // of the admitted call
 	asked    string            // the last approval that the client was asked for in its session
@@ -349,21 +351,29 @@ func (g *Gateway) admitCall(
 		x.claim(it).end(nil, err)
 		return nil, err
 	}
-	switch {
-	case d != nil:
+	reason := ""
+	if d != nil {
 		it.Item = g.toolItem(d)
 		it.hasState, it.continues = x.continues(ctx, d.Server, c.Wire.JSON)
-	case x.enforces():
-		unknown := &toolbox.UnknownTool{Name: c.Name}
-		if x.view.resolveTool(it) {
-			x.hide(ctx, it)
-		} else {
-			x.claim(it).end(nil, unknown)
-		}
+	} else if x.main != nil {
+		reason = x.view.resolveTool(it)
+	}
+	switch unknown := (&toolbox.UnknownTool{Name: c.Name}); {
+	case d != nil || !x.enforces():
+	case reason != "":
+		x.hide(ctx, it, reason)
+		return nil, unknown
+	default:
+		x.claim(it).end(nil, unknown)
 		return nil, unknown
 	}
 	if x.main == nil || !x.isNested(it) {
-		r, _, err := g.callItem(ctx, it, run)
+		r, e, err := g.callItem(ctx, it, run)
+		_, isUnknown := errors.AsType[*toolbox.UnknownTool](err)
+		isHeld := err == nil && reason == reasonHeld && e.ErrorKind == "tool" && x.view.resolveTool(it) == reasonHeld
+		if isHeld || isUnknown && reason != "" {
+			x.explain(ctx, it, e, reason)
+		}
 		return r, err
 	}
 	o := x.partOperation()

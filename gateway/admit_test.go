@@ -112,6 +112,7 @@ func controlledHost(
 	g := s.open(t, gateway.Options{Control: c, Host: h, Views: map[string]gateway.View{
 		"all":     {},
 		"part":    {Tools: []string{"*"}, Resources: []string{"*"}},
+		"only":    {Servers: []string{"a"}, Tools: []string{"a__open"}, Resources: []string{"a__a://open/*"}},
 		"catalog": {Expose: func(s toolbox.Source) toolbox.Source { return catalog.Over(s, nil) }},
 	}}, "a", "b")
 	for _, st := range g.Attached().Status() {

@@ -50,7 +50,11 @@ func (g *Gateway) approve(ctx context.Context, x *exchange, it *item, e *entry, 
 		return book.Require(ctx, wanted, func(i *approval.Item) { x.describe(ctx, it, i) })
 	}
 	if it.hasState { // the server would refuse the state, and the grant would be spent for nothing
-		if has, err := book.HasGrant(ctx, wanted); has || err != nil {
+		has, err := book.HasGrant(ctx, wanted)
+		if err != nil {
+			return unreadable(err)
+		}
+		if has {
 			return &refusal{outcome: audit.Denied, text: errStateForeign.Error(), err: errStateForeign}
 		}
 	}
@@ -61,7 +65,7 @@ func (g *Gateway) approve(ctx context.Context, x *exchange, it *item, e *entry, 
 		found, outcome, err = require()
 	}
 	if err != nil {
-		return &refusal{outcome: audit.Denied, text: "this needs the approval of a person: " + err.Error()}
+		return unreadable(err)
 	}
 	e.Approval, e.Approver = found.ID, found.By
 	switch {
@@ -86,6 +90,11 @@ func (g *Gateway) approve(ctx context.Context, x *exchange, it *item, e *entry, 
 	}
 	it.asked = found.ID
 	return &refusal{again: true}
+}
+
+// unreadable returns the refusal of a request that needs approval while the approvals cannot be read or written.
+func unreadable(err error) *refusal {
+	return &refusal{outcome: audit.Denied, text: "this needs the approval of a person: " + err.Error()}
 }
 
 // approvalItem returns the approval that a request needs, without the texts of describe.

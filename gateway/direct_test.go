@@ -131,7 +131,7 @@ func TestADirectCallIsAdmitted(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if want := []audit.Outcome{"allowed", "denied", "denied", "denied", "denied", "deferred", "allowed"}; !slices.Equal(
+	if want := []audit.Outcome{"allowed", "denied", "denied", "denied", "error", "deferred", "allowed"}; !slices.Equal(
 		outcomes, want) {
 		t.Errorf("recorded %v, want %v", outcomes, want)
 	}

@@ -501,9 +501,10 @@ func TestAnAnswerAllowsOneCall(t *testing.T) {
 			}
 		}
 	}
+	file := t.TempDir() + "/approvals.json"
+	book := approvals(t, file, 0)
 	web := s.gateway(t, "a", interop.Modern, gateway.Options{Control: gateway.Control{
-		Approvals: approvals(t, t.TempDir()+"/approvals.json", 0),
-		Policy:    always(rules(t, `@approve("caller") permit(principal, action, resource);`), false),
+		Approvals: book, Policy: always(rules(t, `@approve("caller") permit(principal, action, resource);`), false),
 	}})
 	call := func(who, arguments, more string) (state string) {
 		t.Helper()
@@ -539,13 +540,39 @@ func TestAnAnswerAllowsOneCall(t *testing.T) {
 			t.Errorf("%s is an approval: ran %d times", content, ran.Load())
 		}
 	}
-	if call("ann", other, accept(state)) == "" || ran.Load() != 0 { // allows the call that was asked about
+	if call("ann", other, accept(state)) == "" || ran.Load() != 0 {
 		t.Errorf("for other arguments: ran %d times", ran.Load())
+	}
+	_, _ = postTo(t, web, "/mcp/a", "ann", `{"elicitation":{"form":{}}}`, "tools/call", `{"name":"t","arguments":`+one+accept(state)+`}`)
+	if call("ann", one, "") == "" || ran.Load() != 0 {
+		t.Errorf("an answer with other arguments, or at another view, allowed the call: ran %d times", ran.Load())
 	}
 	if call("ann", one, accept(state)) != "" || ran.Load() != 1 {
 		t.Errorf("the answer counts %d times, want once", ran.Load())
 	}
 	if call("ann", one, accept(state)) == "" || ran.Load() != 1 {
 		t.Errorf("the answer was sent again: ran %d times", ran.Load())
+	}
+	waiting, err := book.List(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range waiting {
+		_, _ = book.Decide(t.Context(), i.ID, approval.Decision{Allow: true, Channel: approval.ByOperator})
+	}
+	withState := `{"name":"a__t","arguments":` + one + accept(altered(3)) + `}`
+	_, failed := post(t, web, "ann", `{"elicitation":{"form":{}}}`, "tools/call", withState)
+	if failed == nil || failed.Code != interop.CodeInvalidParams || ran.Load() != 1 {
+		t.Errorf("an altered state: %v, ran %d times", failed, ran.Load())
+	}
+	if call("ann", one, "") != "" || ran.Load() != 2 {
+		t.Errorf("an altered state spent the grant: ran %d times", ran.Load())
+	}
+	if err := os.WriteFile(file, []byte("no approvals"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, failed := post(t, web, "ann", `{"elicitation":{"form":{}}}`, "tools/call", withState)
+	if failed != nil || !strings.Contains(string(r), "this needs the approval of a person") {
+		t.Errorf("the approvals cannot be read: %s, %v", r, failed)
 	}
 }

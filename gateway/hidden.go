@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/gateway/internal/methods"
@@ -16,9 +17,15 @@ import (
 // A caller gets the same answer for an item that is hidden from it and for one that does not exist. The record of the
 // request has the difference: the item and its server, and the rules or the reason that hide it.
 
+const (
+	reasonView = "it is not in this view"
+	reasonHeld = "it is held: it is new or changed since its server was approved"
+	reasonRule = "the policy does not permit this"
+)
+
 // explainUnknown records a call that ended before any decision, because its tool is not in the caller's list.
 func (x *exchange) explainUnknown(ctx context.Context, err error) {
-	if err == nil || x.message.Method != protocol.MethodToolsCall || !x.enforces() {
+	if err == nil || x.message.Method != protocol.MethodToolsCall {
 		return
 	}
 	x.mu.Lock()
@@ -30,78 +37,152 @@ func (x *exchange) explainUnknown(ctx context.Context, err error) {
 	}
 	arguments, _ := wire.Lookup(x.message.Params, "arguments")
 	it := &item{Item: policy.Item{Kind: policy.Tool, Name: name}, action: policy.Call, name: name, arguments: arguments}
-	if x.view.resolveTool(it) {
-		x.hide(ctx, it)
+	if reason := x.view.resolveTool(it); reason != "" {
+		x.hide(ctx, it, reason)
 	}
 }
 
-// resolveTool sets the tool of an item as its server lists it, whoever may see it. It reports whether there is one.
-func (v *view) resolveTool(it *item) bool {
+// resolveTool sets the item of a tool that the caller does not see. It returns the reason for which the tool is not
+// seen, if the policy permits the call, or "" if no server is known to have the tool.
+func (v *view) resolveTool(it *item) (reason string) {
 	qualified := v.plainKind.shown.qualified(it.name)
 	s := v.gateway.attached.Snapshot("")
 	for _, kind := range append([]*toolbox.Snapshot{s}, s.Kinds...) {
 		for i := range kind.Tools {
 			if d := &kind.Tools[i]; d.Name == qualified {
-				it.tool, it.Item = d, v.gateway.toolItem(d)
-				return true
+				it.Item = v.gateway.toolItem(d)
+				return reasonView
 			}
 		}
 	}
-	if slices.Contains(s.Held, qualified) {
-		for _, server := range v.gateway.attached.Changed() {
-			if server.Name == qualified {
-				it.Item = v.gateway.PolicyItem(server.Server, server.Tool)
-				return true
-			}
+	for _, e := range v.gateway.attached.Changed() {
+		if e.Name == qualified && slices.Contains(s.Held, qualified) {
+			it.Item = v.gateway.PolicyItem(e.Server, e.Tool)
+			return reasonHeld
 		}
 	}
-	return false
+	server, own := v.ownerByPrefix(qualified)
+	if server != "" && (server == s.DownOwner(qualified) || !v.scope.mayContain(server, methods.ByTool)) {
+		it.Item = policy.Item{Kind: policy.Tool, Server: server, Name: own}
+		return reasonView
+	}
+	return ""
 }
 
-// resolvePart sets the server and the own name of a prompt or a resource that some server lists. It reports whether
-// there is one.
-func (v *view) resolvePart(ctx context.Context, m interop.Message, it *item) bool {
-	it.action = map[string]policy.Action{
-		"prompts/get": policy.Get, "resources/subscribe": policy.Subscribe, "completion/complete": policy.Complete,
-	}[m.Method]
+// ownerByPrefix returns the server that a qualified name names, and the rest of the name. The server is "" if there is
+// none.
+func (v *view) ownerByPrefix(qualified string) (server, own string) {
+	for _, s := range v.gateway.attached.Fleet.Servers() {
+		for _, prefix := range s.Prefixes() {
+			if rest, ok := strings.CutPrefix(qualified, prefix); ok && s.MayOwn(qualified) {
+				return s.ID, rest
+			}
+		}
+	}
+	return "", qualified
+}
+
+// resolvePart sets the item of a prompt or a resource that the caller does not see. It returns the reason, as
+// resolveTool does. It reads the lists that the request has read, as they are without a policy and at the view of
+// everything, so that the record does not depend on other requests.
+func (v *view) resolvePart(it *item, requester listRequester) (reason string) {
+	whole := v.gateway.mainView
+	kind := whole.kindOf(kindKey{declared: requester.kind.declared}, nil)
+	unlimited := listRequester{requester.caller, requester.client, kind}
+	list := func(name string) *mergedList {
+		return whole.mergedFor(v.gateway.ctx, v.gateway.table[name], unlimited, false)
+	}
+	found := func(row *methods.Row, kind methods.NameKind, owner ownName) string {
+		it.Item = partItem(row, kind, owner)
+		return reasonView
+	}
+	if it.Kind == policy.Prompt {
+		if owner, ok := list("prompts/list").byName[it.Name]; ok {
+			return found(nil, methods.ByPrompt, owner)
+		}
+		if server, own := v.ownerByPrefix(it.Name); server != "" && !v.scope.mayContain(server, methods.ByPrompt) {
+			return found(nil, methods.ByPrompt, ownName{server, own})
+		}
+		return ""
+	}
+	if server, own, ok := protocol.SplitURI(it.Name, whole.isServer); ok {
+		return found(nil, methods.ByURI, ownName{server, own})
+	}
+	for _, name := range []string{"resources/list", "resources/templates/list"} {
+		if owner, ok := list(name).byName[it.Name]; ok && v.isServer(owner.server) {
+			return found(v.gateway.table[name], methods.ByURI, owner)
+		}
+	}
+	if owner, ok := list("resources/templates/list").match(it.Name, ""); ok && v.isServer(owner.server) {
+		return found(nil, methods.ByURI, ownName{owner.server, it.Name})
+	}
+	return v.resolveUnlisted(it, requester)
+}
+
+// resolveUnlisted sets the item of a URI that no server lists, if the view or the policy keeps it from servers that
+// would be asked for it. With several such servers, the item has no server.
+func (v *view) resolveUnlisted(it *item, requester listRequester) (reason string) {
+	uri := it.Name
+	for _, server := range v.servers() {
+		owner := ownName{server, uri}
+		if !v.gateway.lists.Declares(server, []string{"resources"}) || v.admits(requester, nil, nil, methods.ByURI, owner) {
+			continue
+		}
+		if reason != "" {
+			it.several = true
+			return reason
+		}
+		it.Item, reason = partItem(nil, methods.ByURI, owner), reasonView
+	}
+	return reason
+}
+
+// partActions has the actions of requests for prompts and resources. The others are policy.Read.
+var partActions = map[string]policy.Action{
+	"prompts/get": policy.Get, "resources/subscribe": policy.Subscribe, "resources/unsubscribe": policy.Subscribe,
+	"subscriptions/listen": policy.Subscribe, "completion/complete": policy.Complete,
+}
+
+// unlisted returns the answer to a request for an item that the client does not see, and records it.
+func (v *view) unlisted(ctx context.Context, m interop.Message, it *item) error {
+	unknown := v.unknown(m, it) // with the caller's name
+	x := exchangeOf(ctx)
+	if x.main == nil {
+		return unknown
+	}
+	it.action = partActions[m.Method]
 	if it.action == "" {
 		it.action = policy.Read
 	}
-	kind, lists := methods.ByURI, []string{"resources/list", "resources/templates/list"}
-	if it.Kind == policy.Prompt {
-		kind, lists = methods.ByPrompt, []string{"prompts/list"}
+	if reason := v.resolvePart(it, requesterOf(ctx)); reason != "" {
+		x.hide(ctx, it, reason)
+	} else {
+		x.claim(it)
 	}
-	for _, list := range lists {
-		row := v.gateway.table[list]
-		all := v.mergedFor(ctx, row, listRequester{kind: v.plainKind}, false)
-		owner, ok := all.byName[it.Name]
-		if !ok && list == "resources/templates/list" {
-			if owner, ok = all.match(it.Name, ""); ok {
-				owner.own, row = it.Name, nil
-			}
-		}
-		if ok {
-			it.Item = partItem(row, kind, owner)
-			return true
-		}
-	}
-	return false
+	return unknown
 }
 
-// hide records that an item is hidden from the caller, with the rules or the reason.
-func (x *exchange) hide(ctx context.Context, it *item) {
+// hide records that an item is hidden from the caller, with the rules. If the policy permits the request, the record has
+// the other reason.
+func (x *exchange) hide(ctx context.Context, it *item, reason string) {
 	e := x.claim(it)
-	q := x.view.policyRequest(ctx, x.message)
-	q.Action, q.Item, q.Arguments = it.action, it.Item, it.arguments
-	verdict := x.policies.Decide(&q)
-	e.decide(&verdict)
-	text := "the policy does not permit this"
-	if verdict.Allowed {
-		e.Policies = nil
-		text = "it is not in this view"
-		if it.Kind == policy.Tool && it.tool == nil {
-			text = "it is held: it is new or changed since its server was approved"
+	if it.several {
+		e.Server = ""
+	}
+	x.explain(ctx, it, e, reason)
+}
+
+// explain makes an entry that of an item that is hidden from the caller.
+func (x *exchange) explain(ctx context.Context, it *item, e *entry, reason string) {
+	if x.enforces() {
+		q := x.view.policyRequest(ctx, x.message)
+		q.Action, q.Item, q.Arguments = it.action, it.Item, it.arguments
+		verdict := x.policies.Decide(&q)
+		if !verdict.Allowed || reason == reasonView && !x.policies.MayList(&q, []policy.Item{it.Item})[0] {
+			e.decide(&verdict)
+			reason = reasonRule
 		}
 	}
-	e.refuse(&refusal{outcome: audit.Denied, text: text})
+	e.ErrorKind = ""
+	e.refuse(&refusal{outcome: audit.Denied, text: reason})
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -152,21 +151,6 @@ func (v *view) unknown(m interop.Message, it *item) error {
 	return protocol.MethodNotFound(m.Method)
 }
 
-// unlisted returns the answer to a request for an item that the client does not see, and records it.
-func (v *view) unlisted(ctx context.Context, m interop.Message, it *item) error {
-	if x := exchangeOf(ctx); x.main != nil {
-		if unknown := v.unknown(m, it); x.enforces() && v.resolvePart(ctx, m, it) { // the answer has the caller's name
-			x.hide(ctx, it)
-			return unknown
-		}
-		e := x.claim(it)
-		if x.enforces() {
-			e.refuse(&refusal{outcome: audit.Denied, text: "nothing with this name is listed for the caller"})
-		}
-	}
-	return v.unknown(m, it)
-}
-
 // unlistedURI is unlisted for a URI.
 func (v *view) unlistedURI(ctx context.Context, m interop.Message, uri string) error {
 	return v.unlisted(ctx, m, &item{Item: policy.Item{Kind: policy.Resource, Name: uri}})
@@ -213,7 +197,8 @@ func (g *Gateway) setTask(ctx context.Context, m interop.Message, it *item, orig
 	if own.tool == "" {
 		own = g.taskTools.find(origin, own.id)
 	}
-	if own.tool == "" && exchangeOf(ctx).enforces() {
+	if x := exchangeOf(ctx); own.tool == "" && x.enforces() {
+		x.hide(ctx, it, "the tool that made the task is not known any more")
 		return protocol.InvalidParams(m.Method, "no task has this taskId: the tool that made it is not known any more")
 	}
 	it.Item, it.action, it.continues = g.PolicyItem(it.Server, own.tool), policy.Call, true

@@ -3,9 +3,11 @@ package gateway_test
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/indusagi/indus/approval"
@@ -193,38 +195,44 @@ func TestAGrantIsForOneProgram(t *testing.T) {
 // A call that arrives before the ledger is read waits for the servers, with a policy as without one.
 func TestTheFirstCallWaitsForTheLedger(t *testing.T) {
 	t.Parallel()
-	s := library("a", "file:///a")
-	s.AddTool(&mcp.Tool{Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return &mcp.CallToolResult{}, nil
-	})
-	with, read := shelf{"a": s}, make(chan struct{})
-	opts := with.options(t)
-	opts.Mount.Hold, opts.Open = true, func(context.Context) ledger.Log { <-read; return nil }
-	g := with.open(t, gateway.Options{Ledger: opts, Control: gateway.Control{
-		Policy: always(rules(t, `permit(principal, action, resource);`), false),
-	}}, "a")
-	answered := make(chan error)
-	for _, name := range []string{"a__t", "a__greet"} {
+	permits := rules(t, `permit(principal, action, resource);`)
+	synctest.Test(t, func(t *testing.T) {
+		s := library("a", "file:///a")
+		s.AddTool(&mcp.Tool{Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{}, nil
+		})
+		with, read := shelf{"a": s}, make(chan struct{})
+		opts := with.options(t)
+		opts.Mount.Hold, opts.Open = true, func(context.Context) ledger.Log { <-read; return nil }
+		g := with.open(t, gateway.Options{Ledger: opts, Control: gateway.Control{Policy: always(permits, false)}}, "a")
+		in, toGateway := io.Pipe()
+		fromGateway, out := io.Pipe()
+		go func() { _ = g.ServeIO(t.Context(), in, out) }()
+		c, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(
+			t.Context(), &mcp.IOTransport{Reader: fromGateway, Writer: toGateway}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answered := make(chan error, 2)
 		go func() {
-			c := dial(t, g, "/mcp", interop.Legacy)
-			var err error
-			if name == "a__t" {
-				_, err = c.CallTool(t.Context(), &mcp.CallToolParams{Name: name})
-			} else {
-				_, err = c.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: name})
-			}
+			_, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "a__t"})
 			answered <- err
 		}()
-	}
-	select {
-	case err := <-answered:
-		t.Error("a request does not wait:", err)
-	case <-time.After(50 * time.Millisecond): // an early answer takes less
-	}
-	close(read)
-	for range 2 {
-		if err := <-answered; err != nil {
-			t.Error(err)
+		go func() {
+			_, err := c.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "a__greet"})
+			answered <- err
+		}()
+		synctest.Wait()
+		if len(answered) > 0 {
+			t.Error("a request does not wait:", <-answered)
 		}
-	}
+		close(read)
+		for range 2 {
+			if err := <-answered; err != nil {
+				t.Error(err)
+			}
+		}
+		_ = c.Close()
+		_ = out.Close()
+	})
 }

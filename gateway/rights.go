@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/approval"
+	"github.com/indusagi/indus/gateway/internal/definition"
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/protocol"
-	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/policy"
 	"github.com/indusagi/indus/toolbox"
@@ -174,7 +174,7 @@ func (g *Gateway) PolicyItem(server, tool string) policy.Item {
 // toolItem returns a tool as an item of the policy.
 func (g *Gateway) toolItem(d *toolbox.Descriptor) policy.Item {
 	return policy.Item{
-		Kind: policy.Tool, Server: d.Server, Name: d.Tool, Claims: claimsOf(d),
+		Kind: policy.Tool, Server: d.Server, Name: d.Tool, Claims: definition.Claims(d),
 		Changed: (*g.alteredTools())[ownName{d.Server, d.Tool}],
 	}
 }
@@ -203,38 +203,6 @@ func (g *Gateway) alteredTools() *alteredTools {
 	}
 	g.alteredAt, g.alteredIn = time.Now(), now
 	return g.altered
-}
-
-// claimsOf returns the annotations of a tool as its owner wrote them.
-func claimsOf(d *toolbox.Descriptor) (c policy.Claims) {
-	if a := d.Annotations; a != nil {
-		if a.ReadOnly {
-			c.ReadOnly = &a.ReadOnly
-		}
-		if a.Idempotent {
-			c.Idempotent = &a.Idempotent
-		}
-		c.Destructive, c.OpenWorld = a.Destructive, a.OpenWorld
-		return c
-	}
-	annotations, ok := wire.Lookup(d.Wire.JSON, "annotations")
-	if !ok {
-		return c
-	}
-	claim := func(key string) *bool {
-		value, _ := protocol.OneMember(annotations, key)
-		switch string(value) {
-		case "true":
-			return new(true)
-		case "false":
-			return new(false)
-		}
-		return nil
-	}
-	return policy.Claims{
-		ReadOnly: claim("readOnlyHint"), Destructive: claim("destructiveHint"),
-		Idempotent: claim("idempotentHint"), OpenWorld: claim("openWorldHint"),
-	}
 }
 
 // partItem returns a prompt, a resource or a template as an item of the policy.

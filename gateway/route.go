@@ -67,8 +67,12 @@ func (v *view) route(ctx context.Context, row *methods.Row, m interop.Message) (
 	case methods.ByRef:
 		return v.complete(ctx, m)
 	case methods.ByTask:
-		origin, _, err := v.gateway.taskOwner(ctx, m)
+		origin, own, err := v.gateway.taskOwner(ctx, m)
 		if err == nil && !v.scope.mayContain(origin.server, methods.ByTool) {
+			it := administeredItem(origin.server)
+			if v.gateway.setTask(ctx, m, it, origin, own) == nil {
+				exchangeOf(ctx).hide(ctx, it, reasonView)
+			}
 			err = protocol.InvalidParams(m.Method, "the server that has this task is not in this view")
 		}
 		if err != nil {
@@ -163,20 +167,19 @@ func (v *view) requestURI(ctx context.Context, row *methods.Row, m interop.Messa
 		return nil, err
 	}
 	candidates := v.ownersOf(ctx, row.Needs, requesterOf(ctx), uri)
-	ask := func(ctx context.Context, owner ownName) (json.RawMessage, error) {
+	ask := func(ctx context.Context, i int) (json.RawMessage, error) {
+		owner := candidates[i]
 		return v.requestOwner(ctx, row, owner, uri, m, wire.Edit{Key: "uri", Value: wire.Quote(owner.own)})
 	}
 	switch len(candidates) {
 	case 0:
 		return nil, v.unlistedURI(ctx, m, uri)
 	case 1:
-		return ask(ctx, candidates[0])
+		return ask(ctx, 0)
 	}
 	x := exchangeOf(ctx)
 	x.search = true
-	raw, err, first := search.First(ctx, len(candidates), func(ctx context.Context, i int) (json.RawMessage, error) {
-		return ask(ctx, candidates[i])
-	})
+	raw, err, first := search.First(ctx, len(candidates), ask)
 	if first < 0 {
 		return nil, v.unknownURI(m, uri)
 	}
@@ -296,7 +299,11 @@ func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage
 	}
 	switch {
 	case !found:
-		_ = v.unlistedURI(ctx, m, name)
+		it := &item{Item: policy.Item{Kind: policy.Resource, Name: name}}
+		if ref.key == "name" {
+			it.Kind = policy.Prompt
+		}
+		_ = v.unlisted(ctx, m, it)
 		return nil, protocol.InvalidParams(m.Method, "nothing named %q is available", protocol.Printable(name, 80))
 	case !v.gateway.lists.Declares(owner.server, []string{"completions"}): // another server declares it
 		return json.RawMessage(`{"completion":{"values":[]}}`), nil

@@ -116,7 +116,7 @@ func (v *view) unsubscribe(ctx context.Context, m interop.Message, uri string) e
 	}
 	switch {
 	case len(owners) == 0:
-		return v.unknownURI(m, uri)
+		return v.unlistedURI(ctx, m, uri)
 	case !slices.ContainsFunc(owners, subscribes):
 		return protocol.MethodNotFound(m.Method)
 	case len(owners) > 1: // no server lists it

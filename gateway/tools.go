@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/indusagi/indus/gateway/internal/definition"
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -108,7 +109,7 @@ func (t *shownTools) selectTools(s *toolbox.Snapshot) *toolNames {
 		if ok {
 			row = t.withPageLinks(&d, n.pages)
 		}
-		if ok && !taken && t.models && !isForModels(d.Wire.JSON) {
+		if ok && !taken && t.models && !definition.IsForModels(d.Wire.JSON) {
 			n.apps[name], taken = true, true
 		}
 		if !ok || taken {
@@ -202,21 +203,6 @@ func (t *shownTools) withPageLinks(d *toolbox.Descriptor, pages map[ownName]bool
 		return nil
 	}
 	return row
-}
-
-// isForModels reports whether a tool is for models. It is, unless its visibility limits it to apps.
-func isForModels(tool json.RawMessage) bool {
-	if !bytes.Contains(tool, []byte(`"visibility"`)) {
-		return true
-	}
-	meta, _ := wire.Lookup(tool, "_meta")
-	ui, _ := wire.Lookup(meta, "ui")
-	visible, ok := wire.Lookup(ui, "visibility")
-	if !ok {
-		return true
-	}
-	all, err := wire.Elements(visible)
-	return err != nil || slices.ContainsFunc(all, func(e json.RawMessage) bool { return string(e) == `"model"` })
 }
 
 // Do implements [toolbox.Source].

@@ -1,19 +1,23 @@
-// Package definition compares definitions of tools, and describes the programs of servers.
+// Package definition reads and compares definitions of tools, and describes the programs of servers.
 package definition
 
 import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/indusagi/indus/internal/canonical"
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/secret"
+	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/policy"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -31,6 +35,53 @@ func Listed(s *toolbox.Snapshot, tool *toolbox.Descriptor) bool {
 func Same(a, b *toolbox.Descriptor) bool {
 	return bytes.Equal(a.Wire.JSON, b.Wire.JSON) ||
 		bytes.Equal(canonical.JSON(a.Wire.JSON), canonical.JSON(b.Wire.JSON))
+}
+
+// Claims returns the annotations of a tool as its owner wrote them.
+func Claims(d *toolbox.Descriptor) (c policy.Claims) {
+	if a := d.Annotations; a != nil {
+		if a.ReadOnly {
+			c.ReadOnly = &a.ReadOnly
+		}
+		if a.Idempotent {
+			c.Idempotent = &a.Idempotent
+		}
+		c.Destructive, c.OpenWorld = a.Destructive, a.OpenWorld
+		return c
+	}
+	annotations, ok := wire.Lookup(d.Wire.JSON, "annotations")
+	if !ok {
+		return c
+	}
+	claim := func(key string) *bool {
+		value, _ := protocol.OneMember(annotations, key)
+		switch string(value) {
+		case "true":
+			return new(true)
+		case "false":
+			return new(false)
+		}
+		return nil
+	}
+	return policy.Claims{
+		ReadOnly: claim("readOnlyHint"), Destructive: claim("destructiveHint"),
+		Idempotent: claim("idempotentHint"), OpenWorld: claim("openWorldHint"),
+	}
+}
+
+// IsForModels reports whether a tool is for models. It is, unless its visibility limits it to apps.
+func IsForModels(tool json.RawMessage) bool {
+	if !bytes.Contains(tool, []byte(`"visibility"`)) {
+		return true
+	}
+	meta, _ := wire.Lookup(tool, "_meta")
+	ui, _ := wire.Lookup(meta, "ui")
+	visible, ok := wire.Lookup(ui, "visibility")
+	if !ok {
+		return true
+	}
+	all, err := wire.Elements(visible)
+	return err != nil || slices.ContainsFunc(all, func(e json.RawMessage) bool { return string(e) == `"model"` })
 }
 
 // Origin identifies the program of a server: its [ledger.Fingerprint], and the values of its variables and headers. A
