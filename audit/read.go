@@ -66,8 +66,8 @@ func Read(ctx context.Context, path string, f *Filter, each func(*Record) error)
 	return newReading(ctx, f, each).readLog(path, (*reading).read)
 }
 
-// ReadBack is like [Read] for the log at path alone, but the newest record comes first, and Filter.Last is ignored. With
-// Filter.Before, it skips the later records without reading them. So a reader can go on where it stopped.
+// ReadBack is like [Read] for the log at path alone, but the newest record comes first, and Filter.Last is ignored.
+// With Filter.Before, it skips the later records without reading them. So a reader can go on where it stopped.
 func ReadBack(ctx context.Context, path string, f *Filter, each func(*Record) error) (damaged int, err error) {
 	return newReading(ctx, f, each).readLog(path, func(r *reading, files logFiles) error {
 		err := r.backward(files, func(record *Record) bool {
