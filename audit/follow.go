@@ -18,28 +18,89 @@ import (
 // followTick is the interval at which [Follow] looks for new records, which costs two calls of the system.
 const followTick = 200 * time.Millisecond
 
-// Follow is [Read], and then calls each with new records, also in new files, until the context ends.
+// logsTicks is the number of ticks after which [Follow] looks for logs of new processes.
+const logsTicks = 5
+
+// Follow is [Read], and then calls each with new records, also in new files and logs, until the context ends.
 func Follow(ctx context.Context, path string, f *Filter, each func(*Record) error) error {
-	files, err := openFiles(path)
+	paths, err := Logs(path)
 	if err != nil {
-		return fmt.Errorf("audit: %w", err)
+		return err
 	}
-	t := tail{path: path, file: files[len(files)-1]}
-	defer func() { t.file.Close() }()
-	defer files[:len(files)-1].close()
-	if t.offset, err = wholeLines(t.file, t.file.size); err != nil {
-		return fmt.Errorf("audit: %w", err)
+	var tails []*tail
+	defer func() {
+		for _, t := range tails {
+			t.file.Close()
+		}
+	}()
+	ends := map[string]uint64{}
+	for _, p := range paths {
+		t, end, err := openTail(p)
+		if err != nil {
+			return err
+		}
+		tails, ends[p] = append(tails, t), end
 	}
-	r := newReading(ctx, f, each)
-	if err := r.read(files); err != nil {
+	if _, err := readTogether(ctx, paths, f, ends, each); err != nil {
 		return ignoreEnd(ctx, err)
 	}
-	for watch.Sleep(ctx, followTick) {
-		if err := t.next(r); err != nil {
-			return ignoreEnd(ctx, err)
+	var added []Record
+	r := newReading(ctx, f, func(r *Record) error { added = append(added, r.clone()); return nil })
+	for tick := 1; watch.Sleep(ctx, followTick); tick++ {
+		if tick%logsTicks == 0 {
+			tails = append(tails, newTails(path, tails)...)
 		}
+		for _, t := range tails {
+			if err := t.next(r); err != nil {
+				return ignoreEnd(ctx, err)
+			}
+		}
+		sortByTime(added)
+		for i := range added {
+			if err := each(&added[i]); err != nil {
+				return err
+			}
+		}
+		added = nil
 	}
 	return nil
+}
+
+// openTail opens a log for its new records. It returns the number of the last record before them.
+func openTail(path string) (t *tail, end uint64, err error) {
+	files, err := openFiles(path)
+	if err != nil {
+		return nil, 0, fmt.Errorf("audit: %w", err)
+	}
+	last := len(files) - 1
+	t = &tail{path: path, file: files[last]}
+	defer files[:last].close()
+	if t.offset, err = wholeLines(t.file, t.file.size); err != nil {
+		return nil, 0, fmt.Errorf("audit: %w", errors.Join(err, t.file.Close()))
+	}
+	files[last].size = t.offset
+	r := newReading(context.Background(), nil, nil)
+	err = r.backward(files, func(r *Record) bool { end = r.Seq; return false })
+	if err != nil {
+		return nil, 0, fmt.Errorf("audit: %w", errors.Join(err, t.file.Close()))
+	}
+	return t, end, nil
+}
+
+// newTails opens the logs of processes that have none of the tails, from their first record on. A log that cannot be
+// opened is tried again later.
+func newTails(path string, tails []*tail) (opened []*tail) {
+	paths, _ := Logs(path)
+	for _, p := range paths {
+		if slices.ContainsFunc(tails, func(t *tail) bool { return t.path == p }) {
+			continue
+		}
+		if files, err := openFiles(p); err == nil {
+			opened = append(opened, &tail{path: p, file: files[0]})
+			files[1:].close()
+		}
+	}
+	return opened
 }
 
 // ignoreEnd returns nil if the context ended, which is the normal end of [Follow].

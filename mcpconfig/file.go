@@ -3,6 +3,7 @@ package mcpconfig
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -186,13 +187,22 @@ func (f *configFile) noteMember(name string, m *hujson.ObjectMember) (intended s
 	if slices.Contains(known, name) {
 		return ""
 	}
+	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "", ".", "").Replace(name))
+	intended = similarMembers[plain]
 	for _, near := range text.Nearest(name, known, 1) {
-		if d := len(near) - len(name); d*d <= 1 || strings.EqualFold(near, name) {
+		if d := len(near) - len(name); intended == "" && (d*d <= 1 || strings.EqualFold(near, name)) {
 			intended = near
 		}
 	}
-	if intended == "" {
-		intended = similarMembers[strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name))]
+	for begins, meant := range map[string]string{"audit": "audit", "polic": "policy", "approv": "approvals"} {
+		if intended == "" && strings.HasPrefix(plain, begins) {
+			intended = meant
+		}
+	}
+	for _, near := range text.Nearest(plain, slices.Collect(maps.Keys(similarMembers)), 1) {
+		if d := len(near) - len(plain); intended == "" && d*d <= 1 && len(plain) > 8 {
+			intended = similarMembers[near]
+		}
 	}
 	if intended != "" {
 		f.note(m.Name.StartOffset, "unknown key "+tree.Quote(name), fmt.Sprintf("did you mean %q?", intended))

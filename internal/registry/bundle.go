@@ -178,6 +178,14 @@ func unpackFile(f *zip.File, to string, left *int64) error {
 	return errors.Join(err, out.Close())
 }
 
+// directory returns where Unpack writes the files, or "" if there is no bundle.
+func (b *Bundle) directory() string {
+	if b == nil {
+		return ""
+	}
+	return b.dir
+}
+
 // command returns the program of a bundle, and a package with its arguments and variables.
 func (b *Bundle) command(p *Package) (string, *Package, error) {
 	if b == nil {

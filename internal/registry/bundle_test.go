@@ -71,7 +71,7 @@ func bundleOffer(t *testing.T, file []byte, hash string) registry.Offer {
 func TestABundleBecomesARow(t *testing.T) {
 	file := zipped(t, "server/main*", "#!", "server/lib/a.txt", "text", "manifest.json", `{"server":{"mcp_config":{
 		"command":"${__dirname}/server/main","args":["--key=${user_config.api_key}","${user_config.dir}","${user_config.none}"],
-		"env":{"PYTHONPATH":"${__dirname}/lib","PORT":"${user_config.port}"},
+		"env":{"PYTHONPATH":"${__dirname}/lib:${__dirname}","NODE_ENV":"production","PORT":"${user_config.port}"},
 		"platform_overrides":{"plan9":{"command":"node"}}}},
 		"user_config":{"api_key":{"sensitive":true,"required":true},"dir":{"title":"a directory","required":true},"port":{"default":80},
 			"none":{}}}`)
@@ -88,7 +88,7 @@ func TestABundleBecomesARow(t *testing.T) {
 	row, err := o.Row("s", map[string]string{"dir": "/data"})
 	dir := filepath.Join(root, o.Package.SHA256)
 	want := fmt.Sprintf(`{"command":"%[1]s/server/main","args":["--key=${S_API_KEY}","/data"],`+
-		`"env":{"PORT":"80","PYTHONPATH":"%[1]s/lib"}}`, dir)
+		`"env":{"NODE_ENV":"production","PORT":"80","PYTHONPATH":"%[1]s/lib:%[1]s"}}`, dir)
 	if err != nil || string(row) != want {
 		t.Errorf("%v\n%s\n%s", err, row, want)
 	}
@@ -128,6 +128,11 @@ func TestHostileBundles(t *testing.T) {
 		{"a link", zipped(t, "a", "->/etc/passwd"), "", "not a plain file"},
 		{"a shell", zipped(t, "manifest.json", manifest("sh", `,"args":["-c","id"]`)), "", "neither in the bundle nor"},
 		{"a program above", zipped(t, "manifest.json", manifest("${__dirname}/../../x", "")), "", "neither in the bundle nor"},
+		{"a preload", zipped(t, "manifest.json", manifest("node", `,"env":{"LD_PRELOAD":"${__dirname}/x.so"}`)), "", "it sets the variable LD_PRELOAD"},
+		{"options of node", zipped(t, "manifest.json", manifest("node", `,"env":{"NODE_OPTIONS":"--require ${__dirname}/x.js"}`)), "", "NODE_OPTIONS"},
+		{"options of Java", zipped(t, "manifest.json", manifest("node", `,"env":{"JAVA_TOOL_OPTIONS":"-javaagent:x"}`)), "", "JAVA_TOOL_OPTIONS"},
+		{"modules elsewhere", zipped(t, "manifest.json", manifest("python3", `,"env":{"PYTHONPATH":"${__dirname}/lib:/tmp"}`)), "", "PYTHONPATH"},
+		{"modules above", zipped(t, "manifest.json", manifest("python3", `,"env":{"PYTHONPATH":"${__dirname}/../../lib"}`)), "", "PYTHONPATH"},
 		{"a variable", zipped(t, "manifest.json", manifest("node", `,"args":["${cmd:id}"]`)), "", "no registry writes variables"},
 	} {
 		o := bundleOffer(t, test.file, test.hash)

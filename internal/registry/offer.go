@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -100,7 +101,7 @@ type builder struct {
 	// declared has the names of the inputs of the entry.
 	declared map[string]bool
 	takes    []string // those for which a person may give a value
-	hashed   bool     // the launcher runs files with a known hash, and fetches nothing
+	bundle   string   // the directory of the bundle that the launcher runs; "": it fetches a package
 	missing  []Needed
 	err      error
 }
@@ -167,7 +168,7 @@ func (b *builder) command(o Offer) (out configRow) {
 	case isLaunched:
 		out.Command, out.Args, err = l.command(p)
 	case p.Type == "mcpb":
-		b.hashed = true
+		b.bundle = o.Bundle.directory()
 		if out.Command, p, err = o.Bundle.command(p); err == nil && !o.Bundle.starts(out.Command) {
 			err = fmt.Errorf("its command %q is neither in the bundle nor node, python3 or uv", text.Clip(out.Command, maxName))
 		}
@@ -218,10 +219,24 @@ func (b *builder) setVariable(env map[string]string, name, value string) {
 	if !variableName().MatchString(name) {
 		b.fail("%q is no name of a variable", text.Clip(name, maxName))
 	}
-	if _, given := b.values[name]; !given && !b.hashed && readByLauncher(name) {
+	if _, given := b.values[name]; !given && readByLauncher(name) && !b.isOwnPath(name, value) {
 		b.fail("it sets the variable %s, which changes how the package is fetched or started; give a value yourself", name)
 	}
 	env[name] = value
+}
+
+// isOwnPath reports whether a variable names only directories of the bundle in which its own modules are looked up.
+func (b *builder) isOwnPath(name, value string) bool {
+	if b.bundle == "" || !slices.Contains([]string{"PYTHONPATH", "NODE_PATH"}, name) {
+		return false
+	}
+	for _, dir := range filepath.SplitList(value) {
+		inside, err := filepath.Rel(b.bundle, dir)
+		if err != nil || !filepath.IsLocal(inside) {
+			return false
+		}
+	}
+	return value != ""
 }
 
 // launcherVariables are the beginnings of variables that change how a package is fetched or started.
@@ -231,9 +246,12 @@ var launcherVariables = strings.Fields("npm_ node_ uv_ pip_ python docker_ podma
 	"container_host containers_ registry_auth_file netrc curl_ sslkeylogfile tmp temp java_tool_options _java_options " +
 	"jdk_java_options perl5opt perl5lib perllib rubyopt rubylib bundle_ gem_ lua_init php_ini_scan_dir")
 
+// plainVariables are variables of launchers that choose no code and no address.
+var plainVariables = strings.Fields("node_env pythonunbuffered pythonioencoding pythonutf8 pythondontwritebytecode")
+
 func readByLauncher(name string) bool {
 	name = strings.ToLower(name)
-	return slices.ContainsFunc(launcherVariables, func(v string) bool {
+	return !slices.Contains(plainVariables, name) && slices.ContainsFunc(launcherVariables, func(v string) bool {
 		return name == v || strings.HasPrefix(name, v) && (v == "python" || strings.HasSuffix(v, "_"))
 	})
 }

@@ -88,7 +88,8 @@ func New(s show.Streams) *cobra.Command {
 
 const auditHelp = `Print who called which tool, prompt or resource of indus serve, when, and with which
 result. The newest record is the last. The records are written if the configuration has "audit", and
-are read from the file on this machine: each replica of a cluster has a file of its own.
+are read from the file on this machine: each replica of a cluster has a file of its own. Each "indus
+serve --stdio" writes a file beside it, such as audit-process-4711.jsonl, which is read with it.
 A request is recorded before it is answered.
 
 Usage:
@@ -226,11 +227,10 @@ func (f *verifyFlags) run(ctx context.Context, args []string, s show.Streams) er
 	if err != nil {
 		return err
 	}
-	r, err := audit.Verify(ctx, path, head)
+	v, err := verifyLogs(ctx, path, head)
 	if err != nil {
 		return err
 	}
-	v := describe.NewVerification(path, r)
 	if err := s.PrintOr(f.asJSON, v, v.Page()); err != nil {
 		return err
 	}
@@ -238,4 +238,39 @@ func (f *verifyFlags) run(ctx context.Context, args []string, s show.Streams) er
 		return &command.ExitError{Code: command.ExitFault, Said: true}
 	}
 	return nil
+}
+
+// verifyLogs verifies a log and the logs of processes beside it. A head may be in any of them.
+func verifyLogs(ctx context.Context, path string, head audit.Head) (v *describe.Verification, err error) {
+	paths, err := audit.Logs(path)
+	if err != nil {
+		return nil, err
+	}
+	holder := paths[0] // the log in which the head is, or should be
+	for _, p := range paths[1:] {
+		without, err := audit.Verify(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		with, err := audit.Verify(ctx, p, head)
+		if err == nil && head != (audit.Head{}) && len(with.Damage) == len(without.Damage) {
+			holder = p
+		}
+	}
+	for _, p := range paths {
+		wanted := audit.Head{}
+		if p == holder {
+			wanted = head
+		}
+		r, err := audit.Verify(ctx, p, wanted)
+		if err != nil {
+			return nil, err
+		}
+		if one := describe.NewVerification(p, r); v == nil {
+			v = one
+		} else {
+			v.Add(one)
+		}
+	}
+	return v, nil
 }

@@ -101,11 +101,19 @@ type Verification struct {
 	File string `json:"file"`
 	audit.Report
 	Whole bool `json:"whole"`
+	// Processes has the logs that processes write beside the log. If one is damaged, Whole is false.
+	Processes []*Verification `json:"processes,omitempty"`
+}
+
+// Add adds the result for the log of a process beside the log.
+func (v *Verification) Add(process *Verification) {
+	v.Processes = append(v.Processes, process)
+	v.Whole = v.Whole && process.Whole
 }
 
 // NewVerification returns the result of a check of the log at a path.
 func NewVerification(path string, r *audit.Report) *Verification {
-	v := &Verification{path, *r, r.Intact()}
+	v := &Verification{File: path, Report: *r, Whole: r.Intact()}
 	v.Damage = append([]audit.Damage{}, v.Damage...)
 	return v
 }
@@ -114,11 +122,11 @@ func NewVerification(path string, r *audit.Report) *Verification {
 func (v *Verification) Page() *show.Page {
 	p := &show.Page{}
 	p.Printf("%s: %s in %s, %s\n", v.File, show.Count(v.Records, "record"), show.Count(v.Files, "file"),
-		command.WholeText(v.Whole))
+		command.WholeText(v.Intact()))
 	if v.Records > 0 {
 		p.Printf("head %d:%s\n", v.Head.Seq, v.Head.Hash)
 	}
-	if v.First > 1 && v.Whole {
+	if v.First > 1 && v.Intact() {
 		p.Printf("begins at record %d: earlier files were removed, as \"keep\" demands\n", v.First)
 	}
 	if v.Lost > 0 {
@@ -126,5 +134,8 @@ func (v *Verification) Page() *show.Page {
 			show.Count(int(min(v.Lost, 1<<53)), "record"))
 	}
 	command.AddDamage(p, v.Damage)
+	for _, process := range v.Processes {
+		p.WriteString(process.Page().String())
+	}
 	return p
 }

@@ -314,6 +314,45 @@ func TestMCPClientsFindNothing(t *testing.T) {
 	}
 }
 
+// TestAStreamEndsWithItsKey checks that a stream sends no event once its key is removed.
+func TestAStreamEndsWithItsKey(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, deskOptions{keys: true})
+	token, key, err := d.keys.Add(t.Context(), identity.Key{Name: "alice", Groups: []string{identity.AdminGroup}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.web.URL+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	lines := bufio.NewScanner(res.Body)
+	event := func() bool {
+		d.onPolicy.Notify()
+		for lines.Scan() {
+			if strings.HasPrefix(lines.Text(), "data: ") {
+				return true
+			}
+		}
+		return false
+	}
+	if !lines.Scan() || !event() {
+		t.Fatal("no event", res.Status, lines.Err())
+	}
+	if err := d.keys.Remove(t.Context(), key.ID); err != nil {
+		t.Fatal(err)
+	}
+	if event() {
+		t.Error("an event for a key that is removed")
+	}
+}
+
 // TestStreamsAreBoundedAndEnd opens as many streams as a visitor may have, and one more. Other visitors have their own.
 func TestStreamsAreBoundedAndEnd(t *testing.T) {
 	s := serving{keys: true}.start(t)

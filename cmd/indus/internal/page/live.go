@@ -19,8 +19,11 @@ const (
 	maxStreams = 50
 	// eventTick is the shortest time between two events of a stream.
 	eventTick = time.Second
-	// keepAlive is the time after which a stream without an event is written to, and its visitor checked again.
+	// keepAlive bounds one write to a stream.
 	keepAlive = 15 * time.Second
+	// visitorCheck is the time after which the visitor of a stream is checked again. A stream ends within 5 s once its
+	// key is removed.
+	visitorCheck = 4 * time.Second
 )
 
 // The topics of events. A part of the page with data-live="calls servers" is fetched again after an event of one of
@@ -128,18 +131,22 @@ func (s *Site) serveEvents(w http.ResponseWriter, v *visit) {
 	if !write(": open\n\n") {
 		return
 	}
-	alive := time.NewTicker(keepAlive)
-	defer alive.Stop()
+	check := time.NewTicker(visitorCheck)
+	defer check.Stop()
+	mayRead := func() bool {
+		_, err := s.access.identify(s, v.Request)
+		return err == nil
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-alive.C:
-			if _, err := s.access.identify(s, v.Request); err != nil || !write(": alive\n\n") {
+		case <-check.C:
+			if !mayRead() || !write(": alive\n\n") {
 				return
 			}
 		case <-p.wake:
-			if !write("data: " + strings.Join(p.take(), " ") + "\n\n") {
+			if !mayRead() || !write("data: "+strings.Join(p.take(), " ")+"\n\n") {
 				return
 			}
 			watch.Sleep(ctx, eventTick) // others that change meanwhile come with the next event

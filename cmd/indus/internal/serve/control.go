@@ -75,7 +75,7 @@ func (f *serveFlags) openControl(ctx context.Context, c *mcpconfig.Config, s sho
 	if err := k.openApprovals(ctx, f.approvalsOf(c), f.shared, s); err != nil {
 		return nil, err
 	}
-	return k, k.openAudit(f.auditOf(c), s)
+	return k, k.openAudit(f.auditOf(c), f.stdio, s)
 }
 
 // auditOf returns the audit that the flag or the configuration names, or nil if there is none.
@@ -91,7 +91,8 @@ func (f *serveFlags) auditOf(c *mcpconfig.Config) *mcpconfig.Audit {
 	return &a
 }
 
-func (k *control) openAudit(a *mcpconfig.Audit, s show.Streams) error {
+// openAudit opens the audit. A process over stdio writes a file of its own, because each client starts one.
+func (k *control) openAudit(a *mcpconfig.Audit, stdio bool, s show.Streams) error {
 	if a == nil {
 		return nil
 	}
@@ -102,7 +103,11 @@ func (k *control) openAudit(a *mcpconfig.Audit, s show.Streams) error {
 	if a.Continue {
 		o.OnFull = audit.Continue
 	}
-	log, err := audit.Open(a.Path, o)
+	path := a.Path
+	if stdio {
+		path = audit.ProcessPath(path)
+	}
+	log, err := audit.Open(path, o)
 	if err != nil {
 		return command.AsUsage(err)
 	}
