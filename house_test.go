@@ -56,7 +56,7 @@ var roomBudget = map[string]int{
 	"gateway":   7885,
 	"host":      7400,
 	"identity":  1840,
-	"internal":  14752,
+	"internal":  14865,
 	"interop":   12896,
 	"ledger":    4820,
 	"mcpconfig": 10760,
