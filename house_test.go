@@ -56,7 +56,7 @@ var roomBudget = map[string]int{
 	"gateway":   8126,
 	"host":      7400,
 	"identity":  1840,
-	"internal":  14787,
+	"internal":  14865,
 	"interop":   12960,
 	"ledger":    4880,
 	"mcpconfig": 11006,

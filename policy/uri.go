@@ -111,8 +111,8 @@ var specialSchemes = []string{"file", "http", "https", "ws", "wss", "ftp"}
 // userInfo matches a user and a password that all parsers keep as they are.
 var userInfo = text.Pattern(`^[A-Za-z0-9._~!$&()*+,%-]+(?::[A-Za-z0-9._~!$&()*+,%-]+)?$`)
 
-// drive matches a segment that parsers of URLs take as a drive of Windows, which no dot segment removes.
-var drive = text.Pattern(`^[A-Za-z](?:[:|]|%3[Aa]|%7[Cc])$`)
+// drive matches a segment that parsers of URLs may take as a drive of Windows, which no dot segment removes.
+var drive = text.Pattern(`^[A-Za-z](?:[:|]|%3[Aa]|%7[Cc])`)
 
 // checkSpecial returns an error if a parser of URLs reads a URI of a special scheme as another one.
 func checkSpecial(scheme, authority, path string, hasAuthority, emptyEnd bool) error {
@@ -213,7 +213,9 @@ func canonicalHost(host string) (string, error) {
 		}
 		return "[" + ip.String() + "]", nil
 	}
-	host = strings.TrimSuffix(host, ".")
+	if host != "." {
+		host = strings.TrimSuffix(host, ".")
+	}
 	if host != "" && slices.Contains(strings.Split(host, "."), "") {
 		return "", fmt.Errorf("the host %q has an empty label", host)
 	}

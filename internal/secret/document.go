@@ -121,6 +121,7 @@ type container struct {
 	// schemas reports that the members of the object are schemas, and schema that it is the schema of a secret.
 	schemas, schema bool
 	key             string
+	before          unnamed // the value of the member before, if it is of interest
 }
 
 // read reads the document. It takes no care of errors, because their only consequence is a document that is not valid.
@@ -165,6 +166,32 @@ func (d *document) replace(from, to int, by []byte) {
 	d.done = to
 }
 
+// unnamed is a value in front of its name: {"value": …, "name": "token"}.
+type unnamed struct {
+	from, to  int
+	out, done int // the state of the document before it
+	after     int // done after it
+}
+
+// keep keeps a value until the next member with a text, which may be its name.
+func (c *container) keep(v unnamed) {
+	c.before = unnamed{}
+	if c.key == "value" {
+		c.before = v
+	}
+}
+
+// replaceAgain hides a value whose name follows.
+func (d *document) replaceAgain(v *unnamed) {
+	s, _ := wire.Unquote(d.raw[v.from:v.to])
+	if s == "" || isMarked(s) || d.done != v.after {
+		return
+	}
+	word := Scheme(s)
+	d.out, d.done = d.out[:v.out], v.done
+	d.replace(v.from, v.to, wire.Quote(word+hiddenText(s[len(word):])))
+}
+
 // text reads the string at i, and returns the index after it.
 func (d *document) text(c *container, i int) int {
 	end := stringEnd(d.raw, i)
@@ -184,8 +211,9 @@ func (d *document) text(c *container, i int) int {
 		return end
 	}
 	masked := s
+	before := unnamed{i, end, len(d.out), d.done, 0}
 	switch {
-	case c.hides && s != "" && !(c.object && isPlainKey(c.key) && !isNoWord(s)) && !(!c.object && s[0] == '-'):
+	case c.hides && s != "" && !(c.object && isPlainKey(c.key) && !isKey(s)) && !(!c.object && s[0] == '-'):
 		if !isMarked(s) {
 			word := Scheme(s)
 			masked = word + hiddenText(s[len(word):])
@@ -200,8 +228,13 @@ func (d *document) text(c *container, i int) int {
 	case c.object:
 		c.hides = false
 		if c.key == "name" || c.key == "key" || c.key == "header" {
-			c.named = IsSecretName(s)
+			c.named = IsSecretName(s) && !strings.Contains(s, markStart)
+			if c.named && c.before.to > 0 {
+				d.replaceAgain(&c.before)
+			}
 		}
+		before.after = d.done
+		c.keep(before)
 	default: // a flag of a command line
 		c.hides = isSecretFlag(s) && strings.IndexAny(s, "= ") < 0
 	}

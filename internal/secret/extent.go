@@ -75,6 +75,12 @@ func (r *runEnd) of(s string, p int) int {
 	path := -1
 	for ; to < len(s); to++ {
 		c := s[to]
+		if c == '<' {
+			if n := markLength(s[to:]); n > 0 && to > p {
+				to += n - 1
+				continue
+			}
+		}
 		if c <= ' ' || strings.IndexByte("\"'`\\&;|<>,)]}", c) >= 0 ||
 			c == '$' && to+1 < len(s) && (s[to+1] == '(' || s[to+1] == '{') {
 			break

@@ -46,7 +46,7 @@ func (n *nextIndex) after(s, part string, p int) int {
 }
 
 // block hides the lines of a private key that begin at p. It ends at its END, or at the last line that looks like a
-// part of a key. Lines with several words are shown: they may be a command.
+// part of a key. Lines with several words are shown, except for secrets in them: they may be a command.
 func (x *scanner) block(p int) int {
 	s := x.s
 	end, next := x.blocks.end.after(s, "-END ", p), x.blocks.begin.after(s, "-BEGIN ", p)
@@ -81,6 +81,7 @@ func (x *scanner) block(p int) int {
 			return max(last, p)
 		default:
 			flush()
+			eachLikely(s[p:to], func(a, b int) { x.hide(p+a, p+b) })
 		}
 		p = to
 	}

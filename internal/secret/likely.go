@@ -57,6 +57,12 @@ func (x *scanner) word(start int) int {
 			return x.block(end + 1 + n)
 		}
 	}
+	if x.s[max(0, start-1)] == '<' && end < len(s) && s[end] == '>' && IsSecretName(s[start:end]) { // an element of XML
+		to := quotedEnd(s, end+1, '<')
+		if to > 0 && strings.HasPrefix(s[to:], "</") && isValue(s[end+1:to]) {
+			return x.take(end+1, to)
+		}
+	}
 	p := end // after quotes and spaces
 	for p < len(s) && (isQuote(s[p]) || s[p] == '\\' || s[p] == ']') {
 		if isQuote(s[p]) {
@@ -65,6 +71,11 @@ func (x *scanner) word(start int) int {
 		p++
 	}
 	quoted := p > end
+	if quoted && strings.HasSuffix(s[max(0, start-len(partName)):start], partName) && IsSecretName(s[start:end]) {
+		if to := x.part(p); to > p {
+			return to
+		}
+	}
 	for p < len(s) && isBlank(s[p]) {
 		p++
 	}
@@ -76,6 +87,25 @@ func (x *scanner) word(start int) int {
 		return x.follows(start, end, p)
 	}
 	return p
+}
+
+// partName is in front of the name of a part of a form (RFC 7578).
+const partName = `name="`
+
+// part hides the value of a part of a form. The name of the part ends at p. It returns the index after the value, or 0.
+func (x *scanner) part(p int) int {
+	rest := strings.ReplaceAll(x.s[p:min(len(x.s), p+4)], "\r", "")
+	if !strings.HasPrefix(rest, "\n\n") {
+		return 0
+	}
+	for p < len(x.s) && (x.s[p] == '\n' || x.s[p] == '\r') {
+		p++
+	}
+	to := x.run.of(x.s, p)
+	if !isRunValue(x.s[p:to]) {
+		return 0
+	}
+	return x.take(p, to)
 }
 
 // isBoundary reports whether a secret of a known format may begin at i, in a word that begins at start.
@@ -93,7 +123,8 @@ func (x *scanner) take(from, to int) int {
 func (x *scanner) named(start, end, p int) int {
 	s, colon, name := x.s, x.s[p] == ':', x.s[start:end]
 	p++
-	if p < len(s) && (s[p] == '=' || s[p] == '>') {
+	compared := p < len(s) && s[p] == '='
+	if compared || p < len(s) && s[p] == '>' {
 		p++
 	}
 	if !IsSecretName(name) {
@@ -126,8 +157,14 @@ func (x *scanner) named(start, end, p int) int {
 	if colon && open == 0 && x.startsLine(start) {
 		to = max(to, x.restOfLine(start, to))
 	}
-	if !isValue(s[p:to]) || x.run.isPath(s, p, to) || isPlainKey(name) && !isNoWord(s[p:to]) {
+	if !isRunValue(s[p:to]) || x.run.isPath(s, p, to) || isPlainKey(name) && !isKey(s[p:to]) ||
+		compared && open == 0 && !isNoWord(s[p:to]) {
 		return p
+	}
+	if start > 0 && strings.IndexByte("?&", s[start-1]) >= 0 { // the query of a URL
+		if n := strings.IndexByte(s[p:to], '#'); n >= 0 && isRunValue(s[p:p+n]) {
+			to = p + n
+		}
 	}
 	to = x.take(p, to)
 	if colon && strings.HasSuffix(strings.ToLower(name), "cookie") {
@@ -137,11 +174,20 @@ func (x *scanner) named(start, end, p int) int {
 }
 
 // isValue reports whether a value after a name is long enough to be a secret, and no structure or variable.
-func isValue(v string) bool {
-	if len(v) < Least || v == "false" || strings.IndexByte("{[(<", v[0]) >= 0 || text.VariableIndex(v) < len(v) {
+func isValue(v string) bool { return isRunValue(v) && text.VariableIndex(v) == len(v) }
+
+// isRunValue is isValue for a run, which has no variables. It does not read all of it, because a run has many names.
+func isRunValue(v string) bool {
+	if len(v) < Least || v == "false" || strings.IndexByte("{[(<", v[0]) >= 0 {
 		return false
 	}
 	return v[0] != '$' || strings.Trim(v[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" // $TOKEN
+}
+
+// isKey reports whether the value of a name "key" is a secret. The name of a key of a keyboard has no digits.
+func isKey(v string) bool {
+	begin := v[:min(len(v), 2*maxWord)]
+	return isNoWord(v) && strings.ContainsAny(begin, digits) && !strings.Contains(begin, markStart)
 }
 
 // isPlainKey reports whether a name is "key". That is often no secret, such as that of a cache or a keyboard.
@@ -193,6 +239,15 @@ func (x *scanner) follows(start, end, p int) int {
 		if to-p >= Least && (alone && atEnd || isNoWord(s[p:to])) {
 			return x.take(p, to)
 		}
+	case word == "-u" || word == "--user": // NAME:PASSWORD, as for curl
+		if isQuote(s[p]) {
+			x.quotes.read(s, p)
+			p++
+		}
+		to := x.run.of(s, p)
+		if n := strings.IndexByte(s[p:to], ':'); n > 0 && isKey(s[p+n+1:to]) && isRunValue(s[p+n+1:to]) {
+			return x.take(p+n+1, to)
+		}
 	case isSecretFlag(word) && s[p] != '-':
 		open := 0
 		if isQuote(s[p]) {
@@ -206,7 +261,7 @@ func (x *scanner) follows(start, end, p int) int {
 		if to <= 0 || !isValue(s[p:to]) {
 			to = x.run.of(s, p)
 		}
-		if isValue(s[p:to]) && !x.run.isPath(s, p, to) {
+		if isRunValue(s[p:to]) && !x.run.isPath(s, p, to) {
 			return x.take(p, to)
 		}
 	}
@@ -217,10 +272,17 @@ func (x *scanner) follows(start, end, p int) int {
 // is shown, so that nobody hides a command in it.
 func (x *scanner) login(p int) int {
 	s, colon, to := x.s, -1, p
-	for ; to < len(s) && s[to] > ' ' && strings.IndexByte("/?#@\"'`\\;|&<>", s[to]) < 0; to++ {
+	for to < len(s) && s[to] > ' ' && strings.IndexByte("/?#@\"'`\\;|&>", s[to]) < 0 {
+		n := 1
+		if s[to] == '<' {
+			if n = markLength(s[to:]); n == 0 {
+				break
+			}
+		}
 		if s[to] == ':' && colon < 0 {
 			colon = to
 		}
+		to += n
 	}
 	switch {
 	case to == len(s) || s[to] != '@' || strings.Contains(s[p:to], "$(") || strings.Contains(s[p:to], "${"):
@@ -232,9 +294,9 @@ func (x *scanner) login(p int) int {
 	return p
 }
 
-// cookies hides the values of "; NAME=VALUE" from p, and returns the index after the last.
+// cookies hides the values of "; NAME=VALUE" from p, and returns the index after the last that it hides.
 func (x *scanner) cookies(p int) int {
-	s := x.s
+	s, last := x.s, p
 	for strings.HasPrefix(s[p:], "; ") {
 		n := wordChars.length(s[p+2:])
 		at := p + 2 + n
@@ -243,18 +305,20 @@ func (x *scanner) cookies(p int) int {
 		}
 		to := x.run.of(s, at+1)
 		if to-at > Least {
-			x.hide(at+1, to)
+			last = x.take(at+1, to)
 		}
 		p = to
 	}
-	return p
+	return last
 }
+
+const maxWord = 20 // longer texts are no words of a language
 
 // isNoWord reports whether a text is not a word of a language: it has a digit or inner capitals, or is longer than
 // words are.
 func isNoWord(v string) bool {
-	if len(v) < 8 || len(v) >= 20 {
-		return len(v) >= 20
+	if len(v) < 8 || len(v) >= maxWord {
+		return len(v) >= maxWord
 	}
 	upper, lower, digit := false, false, false
 	for i := range len(v) {

@@ -157,6 +157,10 @@ func (s *Set) longestAt(text string, i int) (longest *needle, end int) {
 	}
 	try(text[i])
 	switch text[i] {
+	case '-':
+		try('+') // in the other alphabet of base64
+	case '_':
+		try('/')
 	case '\\', '%', '&':
 		if s.isKnownEscape(text, i) {
 			break
@@ -237,7 +241,11 @@ func (n *needle) steps(s, want string) (out []step) {
 	case n.base64 && (c == '-' && want[0] == '+' || c == '_' && want[0] == '/'), c == '+' && want[0] == ' ':
 		return oneByte
 	case c == '\\' && want[0] == '\\':
-		if have, need := backslashes(s), backslashes(want); have >= need {
+		have, need := backslashes(s), backslashes(want)
+		if own := have / (2*need + 1); have == own*(2*need+1) && need < len(want) && want[need] < ' ' {
+			have -= own // these belong to the escape of the next character
+		}
+		if have >= need {
 			return []step{{have, need}}
 		}
 	case c == '\\', c == '%', c == '&':

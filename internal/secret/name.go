@@ -13,6 +13,7 @@ const maxName = 128
 var otherEnds = [256][]string{
 	'd': {"id", "used", "required", "enabled", "supported"},
 	'e': {"file", "type", "mode", "name", "size", "usage"},
+	'f': {"ref"},
 	'h': {"path", "length"},
 	'i': {"uri"},
 	'l': {"url", "ttl"},

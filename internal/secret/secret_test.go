@@ -60,7 +60,7 @@ var counts = regexp.MustCompile(`<secret: [1-9]\d* characters?>`)
 func wrapped(s string) string { return s[:5] + "\r\n" + s[5:] }
 
 var values = []string{
-	"hunter2hunter2", "sesame", "p@ss w0rd/+%25&<'\">", `C:\new\"x"\\`, "ключ-пароль", "𝔘𝔫𝔦-\u2028-", "a%41b%zz&amp;", `trailing\\`,
+	"hunter2hunter2", "sesame", "p@ss w0rd/+%25&<'\">", `C:\new\"x"\\`, "ключ-пароль", "𝔘𝔫𝔦-\u2028-", "a%41b%zz&amp;", `trailing\\`, ">]+?0&😀=$#>+=a", "//_9-b)$😀", "a\\\tb\\\nc",
 }
 
 func TestMaskFindsEveryEncoding(t *testing.T) {

@@ -228,8 +228,8 @@ func isHost(s string) bool {
 // isAddress reports whether v is a path in this machine's file system (which need not exist), a host and port, or a URL
 // with only an origin.
 func isAddress(v string) bool {
-	if u, err := url.Parse(v); err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == "" &&
-		strings.Trim(u.Path, "/") == "" {
+	if u, err := url.Parse(v); err == nil && u.Scheme != "" && u.Host != "" && u.User == nil && u.RawQuery == "" &&
+		u.Fragment == "" && strings.Trim(u.Path, "/") == "" {
 		return true
 	}
 	if host, port, err := net.SplitHostPort(v); err == nil && isPort(port) &&
