@@ -40,17 +40,6 @@ func throughReplicas(n int) front {
 	}
 }
 
-// paired returns the runs over stdio and HTTP with one era each, at random, or all four.
-func paired(t *testing.T, all []run) []run {
-	if *reference || fixture.Size(t, 2, len(all)) == len(all) {
-		return all
-	}
-	first := rand.IntN(2) // stdio and HTTP of the legacy era, then those of the modern era
-	pair := []run{all[2*first], all[2*(1-first)+1]}
-	t.Logf("over %s and %s", pair[0].name, pair[1].name)
-	return pair
-}
-
 // TestServerOverReplicas runs runs of TestServer over two replicas. The results are the same as over one. Each revision
 // has one run for each transport and each era, paired at random. make conformance and make soak pair all of them. make
 // conformance runs them over three replicas too, and make deployment runs them behind HAProxy.
@@ -68,4 +57,15 @@ func TestServerOverReplicas(t *testing.T) {
 			})
 		}
 	}
+}
+
+// paired returns the runs over stdio and HTTP with one era each, at random, or all four.
+func paired(t *testing.T, all []run) []run {
+	if *reference || fixture.Size(t, 2, len(all)) == len(all) {
+		return all
+	}
+	first := rand.IntN(2) // stdio and HTTP of the legacy era, then those of the modern era
+	pair := []run{all[2*first], all[2*(1-first)+1]}
+	t.Logf("over %s and %s", pair[0].name, pair[1].name)
+	return pair
 }
