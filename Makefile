@@ -67,7 +67,7 @@ deployment:
 	@command -v haproxy >/dev/null || { echo "HAProxy is missing: run apt-get install haproxy"; exit 1; }
 	cd internal/testkit/deployment && $(GO) test -gcflags=k8s.io/...='-l -N' \
 		-gcflags=google.golang.org/...='-l -N' -gcflags=sigs.k8s.io/...='-l -N' ./...
-	$(GO) test -vet=off ./internal/testkit/conformance -run OverReplicas -haproxy
+	INDUS_SOAK=1 $(GO) test -vet=off ./internal/testkit/conformance -run OverReplicas -haproxy
 	$(GO) test -vet=off -run "TheComposeFileServes|BehindABalancer" ./cmd/indus/. -haproxy
 
 # Its schedule of faults is short. A long one: go test -run Chaos . -args -for 10m -seed 7. .ci/run leaves the servers of

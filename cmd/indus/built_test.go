@@ -24,6 +24,15 @@ var plainIndus = sync.OnceValue(func() string {
 	return program
 })
 
+// builtTests are the tests of the package. They begin when the plain indus is built, because some of them set HOME, where
+// Go has its cache.
+type builtTests struct{ *testing.M }
+
+func (m builtTests) Run() int {
+	plainIndus()
+	return m.M.Run()
+}
+
 // keepsDetector reports whether indus runs with the race detector for these arguments: it serves, or talks with a model.
 // All other commands start, do one thing and end.
 func keepsDetector(args []string) bool {

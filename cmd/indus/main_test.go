@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	os.Setenv("INDUS_KEYCHAIN", "off")       // so that the keychain of the user is not changed
 	// Most tests wait for other processes most of the time. The flag -parallel replaces this.
 	_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
-	testscript.Main(m, map[string]func(){
+	testscript.Main(builtTests{m}, map[string]func(){
 		"indus": func() {
 			probe()
 			command.Main(tree)

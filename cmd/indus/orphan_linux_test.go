@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
 // orphans is a server that ignores the end of stdin and sends no handshake. One descendant has its own process group.
@@ -17,12 +20,12 @@ import (
 const orphans = `set -m; sleep 300 & DUMP="$(env)" setsid sleep 300 & exec sleep 300`
 
 // TestKillNineWhileServersStart kills indus as soon as a certain number of server processes run. The number goes from
-// the first to the last, so that every step of a start is covered.
+// the first to the last, from a random one on, so that every step of a start is covered.
 func TestKillNineWhileServersStart(t *testing.T) {
-	runs, servers := 8, 12
-	if os.Getenv("INDUS_SOAK") != "" {
-		runs, servers = 100, 40
-	}
+	runs := fixture.Size(t, 3, 100)
+	servers := fixture.Size(t, 12, 40)
+	shift := rand.IntN(3 * servers / runs)
+	t.Logf("the first end comes after %d processes", shift)
 	for i := range runs {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
@@ -33,7 +36,7 @@ func TestKillNineWhileServersStart(t *testing.T) {
 			}
 			cmd := indusCommand(t, rows, "serve", "--stdio", "--no-ledger")
 			p := launch(t, cmd)
-			waitMarked(t, mark, func(running []string) bool { return len(running) > 3*servers*i/runs })
+			waitMarked(t, mark, func(running []string) bool { return len(running) > shift+3*servers*i/runs })
 			p.signal(syscall.SIGKILL)
 			p.ends(-1)
 			waitGone(t, mark)
@@ -41,10 +44,17 @@ func TestKillNineWhileServersStart(t *testing.T) {
 	}
 }
 
-// TestNoServerOutlivesACommand covers commands that a signal ends while they wait for a server.
+// TestNoServerOutlivesACommand covers commands that a signal ends while they wait for a server. Each command gets one of
+// the signals, and each signal ends a command. With INDUS_SOAK each command gets them all.
 func TestNoServerOutlivesACommand(t *testing.T) {
-	for _, line := range []string{"mcp call hung__x", "mcp ls", "mcp tools", "mcp doctor", "mcp lint"} {
-		for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 130, syscall.SIGKILL: -1} {
+	signals := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL}
+	shift := rand.IntN(len(signals))
+	for i, line := range []string{"mcp call hung__x", "mcp ls", "mcp tools", "mcp doctor", "mcp lint"} {
+		for n := range fixture.Size(t, 1, len(signals)) {
+			s, code := signals[(i+n+shift)%len(signals)], 130
+			if s == syscall.SIGKILL {
+				code = -1
+			}
 			t.Run(line+"/"+s.String(), func(t *testing.T) {
 				t.Parallel()
 				mark := newMark()

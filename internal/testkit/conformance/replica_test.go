@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/internal/sealed"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/testkit/replicas"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
@@ -38,7 +40,8 @@ func throughReplicas(n int) front {
 	}
 }
 
-// TestServerOverReplicas runs the eight runs of TestServer over two replicas. The results are the same as over one. make
+// TestServerOverReplicas runs runs of TestServer over two replicas. The results are the same as over one. Each revision
+// has one run for each transport and each era, paired at random. make conformance and make soak pair all of them. make
 // conformance runs them over three replicas too, and make deployment runs them behind HAProxy.
 func TestServerOverReplicas(t *testing.T) {
 	t.Parallel()
@@ -50,8 +53,19 @@ func TestServerOverReplicas(t *testing.T) {
 		for revision, want := range map[string]int{legacyRevision: 30, modernRevision: 37} {
 			t.Run(fmt.Sprintf("%s over %d", revision, n), func(t *testing.T) {
 				t.Parallel()
-				perform(t, runs(revision, throughReplicas(n))[1:], passes(revision, want))
+				perform(t, paired(t, runs(revision, throughReplicas(n))[1:]), passes(revision, want))
 			})
 		}
 	}
+}
+
+// paired returns the runs over stdio and HTTP with one era each, at random, or all four.
+func paired(t *testing.T, all []run) []run {
+	if *reference || fixture.Size(t, 2, len(all)) == len(all) {
+		return all
+	}
+	first := rand.IntN(2) // stdio and HTTP of the legacy era, then those of the modern era
+	pair := []run{all[2*first], all[2*(1-first)+1]}
+	t.Logf("over %s and %s", pair[0].name, pair[1].name)
+	return pair
 }
