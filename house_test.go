@@ -54,7 +54,7 @@ var roomBudget = map[string]int{
 	"cmd":       35140,
 	"examples":  240,
 	"gateway":   8126,
-	"host":      7400,
+	"host":      7420,
 	"identity":  1840,
 	"internal":  14865,
 	"interop":   12960,

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -169,7 +170,7 @@ func badVariable(name string) string {
 func (r *reading) remote(declared config.TransportKind) {
 	var address string
 	var headers []config.Pair
-	r.take(member{"url", storeIn(&address, r.text)}, member{"headers", storeIn(&headers, r.pairs(headerNameReason))})
+	r.take(member{"url", storeIn(&address, r.text)}, member{"headers", storeIn(&headers, r.pairs(setHeaderReason))})
 	pending := r.pending[address]
 	address = strings.TrimSpace(address)
 	for i, h := range headers {
@@ -203,6 +204,14 @@ func (r *reading) checkURL(address string) {
 	case u.Hostname() == "":
 		r.skip(at, `"url" has no host`, "")
 	}
+}
+
+// setHeaderReason returns why a row cannot set a header, or "".
+func setHeaderReason(name string) string {
+	if !strings.EqualFold(name, "Host") && !strings.EqualFold(name, "Accept-Encoding") && protocol.ReservedHeader(name) {
+		return "indus sets this header"
+	}
+	return headerNameReason(name)
 }
 
 // headerNameReason returns why a name is not a token of RFC 9110, section 5.6.2, or "".

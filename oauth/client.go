@@ -63,6 +63,9 @@ type Options struct {
 	Exchange *Exchange
 	// Name is the name that a person reads in the browser if this program registers itself. If it is "", it is "indus".
 	Name string
+	// UserAgent is the User-Agent of requests to authorization servers and of the first request to a server. If it is
+	// "", it is "indus".
+	UserAgent string
 	// TLS is for requests to authorization servers. If it is nil, the authorities of the system are used.
 	TLS *tls.Config
 	// Redirect is the address of this machine for the answers to [Client.SignInAddress]: see [Loopback]. If it is "",
@@ -174,7 +177,11 @@ func (c *Client) web(ctx context.Context, resource string) *web {
 	if !c.options.AllowPrivate {
 		r = reachOf(ctx, resource)
 	}
-	return &web{r, c.clients[r]}
+	return c.webAt(r)
+}
+
+func (c *Client) webAt(r reach) *web {
+	return &web{r, c.clients[r], cmp.Or(c.options.UserAgent, "indus")}
 }
 
 // key returns the key under which the tokens of a principal are kept.

@@ -58,7 +58,7 @@ func (a *signInFlow) grantByMachine(ctx context.Context, as *authServer) (*grant
 		return a.exchange(ctx, as, i, form, scopes)
 	}
 	maps.Copy(form, formOf("requested_token_type", typeIDJAG, "audience", as.Issuer, "resource", a.Resource))
-	w := &web{reachLocal, a.client.clients[reachLocal]} // it is configured, and not named by the server
+	w := a.client.webAt(reachLocal) // it is configured, and not named by the server
 	provider, err := w.readServer(ctx, x.Provider, false)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -245,6 +246,32 @@ func TestParametersThatAreRefused(t *testing.T) {
 				wants(t, newClient(t, oauth.Options{Store: store}).Transport(nil, a.URL+"/mcp", ""), a.URL+"/mcp", "", "")
 			}
 		})
+	}
+}
+
+// Filters in front of servers admit some User-Agents only.
+func TestUserAgentOfASignIn(t *testing.T) {
+	t.Parallel()
+	for configured, want := range map[string]string{"": "indus", "MyCompany/1.0": "MyCompany/1.0"} {
+		a := newAnswers(t)
+		var mu sync.Mutex
+		seen := map[string]bool{}
+		honest := a.Config.Handler
+		a.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			if r.URL.Path != "/authorize" {
+				seen[r.UserAgent()] = true
+			}
+			mu.Unlock()
+			honest.ServeHTTP(w, r)
+		})
+		c := newClient(t, oauth.Options{Interact: paster(), UserAgent: configured})
+		if err := c.SignIn(t.Context(), a.URL+"/mcp", ""); err != nil {
+			t.Fatal(err)
+		}
+		if len(seen) != 1 || !seen[want] {
+			t.Error(seen)
+		}
 	}
 }
 

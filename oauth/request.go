@@ -68,6 +68,7 @@ func (w *web) post(
 type web struct {
 	reach  reach
 	client *http.Client
+	agent  string // the User-Agent
 }
 
 // send sends a request to an allowed address, and reads the whole answer.
@@ -83,6 +84,7 @@ func (w *web) send(
 	}
 	maps.Copy(req.Header, header)
 	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", w.agent)
 	res, err := w.client.Do(req)
 	if err != nil {
 		return 0, nil, &networkError{withoutAddress(err)}

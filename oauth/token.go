@@ -134,8 +134,8 @@ func (c *Client) requestToken(
 	return a, nil
 }
 
-// refusesResource reports whether a refusal may concern the resource indicator. Some servers refuse parameters that they
-// do not know. Entra ID accepts either scopes or a resource, but not both.
+// refusesResource reports whether a refusal may concern the resource indicator. Some servers refuse parameters that
+// they do not know. Entra ID accepts either scopes or a resource, but not both.
 func refusesResource(err error) bool {
 	refused, ok := errors.AsType[*ServerError](err)
 	return ok && (refused.Code == "invalid_request" || strings.Contains(refused.Description, "AADSTS9010010"))

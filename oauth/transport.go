@@ -236,7 +236,9 @@ func (c *Client) probe(ctx context.Context, resource string) (answer challenge, 
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	res, err := c.web(ctx, resource).client.Do(req)
+	w := c.web(ctx, resource)
+	req.Header.Set("User-Agent", w.agent)
+	res, err := w.client.Do(req)
 	if err != nil {
 		return challenge{}, 0, withoutAddress(err)
 	}

@@ -57,8 +57,17 @@ func newHTTPServer(to URL, o Options) (*httpServer, error) {
 	}
 	s := &httpServer{url: u, host: to.Header.Get("Host"), header: to.Header.Clone(), opts: o, idle: new(announcedIdle)}
 	s.forwards = to.Forwards
-	for _, key := range httpReserved {
-		delete(s.header, key)
+	if s.header == nil {
+		s.header = http.Header{}
+	}
+	for key := range s.header {
+		identity := key == "Accept-Encoding" && strings.EqualFold(s.header.Get(key), "identity")
+		if protocol.ReservedHeader(key) && !identity { // identity is the cure for a server that compresses wrongly
+			delete(s.header, key)
+		}
+	}
+	if s.header["User-Agent"] == nil && o.Info.Name != "" { // some filters refuse the default of net/http
+		s.header["User-Agent"] = []string{o.Info.Name + "/" + o.Info.Version}
 	}
 	client := http.Client{}
 	if to.Client != nil {
@@ -83,13 +92,6 @@ func newHTTPServer(to URL, o Options) (*httpServer, error) {
 	client.CheckRedirect = checkRedirect(client.CheckRedirect)
 	s.client = &client
 	return s, nil
-}
-
-// httpReserved are the headers that belong to the connection, the body or the protocol. Users cannot set them.
-var httpReserved = []string{
-	"Host", "Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type",
-	"Te", "Trailer", "Transfer-Encoding", "Upgrade",
-	httpKeyVersion, protocol.HeaderMethod, protocol.HeaderName, protocol.HeaderSession, httpKeyLastEvent,
 }
 
 // newHTTPTransport returns a transport with a proxy from the environment. It has no deadline for answers, because

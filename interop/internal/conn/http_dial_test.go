@@ -333,6 +333,7 @@ func TestHTTPHeaders(t *testing.T) {
 		"X-Key": "k", "Authorization": "Bearer t", "Accept": "application/json, text/event-stream", "Content-Type": "application/json",
 		"Mcp-Protocol-Version": protocol.VersionModern, "Mcp-Method": "tools/call", "Mcp-Name": "=?base64?bcO8bnplIA==?=", "Mcp-Session-Id": "",
 		"Mcp-Param-Region": "us-west1", "Mcp-Param-Empty": "=?base64??=", "Mcp-Param-Tab": "=?base64?CXg=?=", "Accept-Encoding": "gzip",
+		"User-Agent": clientInfo.Name + "/" + clientInfo.Version,
 	} {
 		if got := last.Values(key); strings.Join(got, "|") != want {
 			t.Errorf("%s = %q", key, got)
@@ -343,6 +344,7 @@ func TestHTTPHeaders(t *testing.T) {
 	}
 
 	seen = nil
+	configured["Accept-Encoding"], configured["User-Agent"] = []string{"identity"}, []string{"MyCompany/1.0"}
 	legacy, _ := mustDial(t, dialOptions{headers: configured, url: serve(t, record(rawLegacy(`{}`, func(w http.ResponseWriter, r rawRequest) { rawAnswer(w, r, `{}`) })))})
 	if _, err := legacy.Call(t.Context(), toolCall(protocol.Legacy, "x", `{}`, 0)); err != nil {
 		t.Fatal(err)
@@ -350,6 +352,9 @@ func TestHTTPHeaders(t *testing.T) {
 	for i, want := range []string{protocol.VersionModern + "|", "|", "2025-06-18|s1", "2025-06-18|s1"} {
 		if got := fmt.Sprintf("%s|%s", seen[i].Get(protocol.HeaderVersion), seen[i].Get(protocol.HeaderSession)); got != want {
 			t.Errorf("request %d: %s", i, got)
+		}
+		if agent, coding := seen[i].Get("User-Agent"), seen[i].Get("Accept-Encoding"); agent != "MyCompany/1.0" || coding != "identity" {
+			t.Errorf("request %d: %s, %s", i, agent, coding)
 		}
 	}
 }

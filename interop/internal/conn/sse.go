@@ -92,7 +92,7 @@ func (f *sse) open(ctx context.Context, wait time.Duration) (err error) {
 		case err != nil:
 			return contextErrorOr(ctx, f.s.transport, &CutError{err})
 		case ev.Name != "endpoint":
-			if len(ev.Data) > 0 {
+			if len(ev.Data) > 0 && ev.Name == "message" {
 				return &ProtocolError{"a stream of events that does not begin with its endpoint", nil}
 			}
 			continue

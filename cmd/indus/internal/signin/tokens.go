@@ -58,6 +58,7 @@ type Tokens struct {
 // serverClient is the OAuth client of one server in one configuration.
 type serverClient struct {
 	server config.Server
+	agent  string
 	site   *oauth.Site
 	*oauth.Client
 }
@@ -216,7 +217,8 @@ func (t *Tokens) clientWith(s config.Server, site *oauth.Site) (*oauth.Client, e
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.clients {
-		if c.server.ID == s.ID && c.server.OAuth.Equal(s.OAuth) && c.server.TLS == s.TLS && c.site == site {
+		if c.server.ID == s.ID && c.server.OAuth.Equal(s.OAuth) && c.server.TLS == s.TLS && c.site == site &&
+			c.agent == userAgent(s) {
 			return c.Client, nil
 		}
 	}
@@ -224,8 +226,26 @@ func (t *Tokens) clientWith(s config.Server, site *oauth.Site) (*oauth.Client, e
 	if err != nil {
 		return nil, err
 	}
-	t.clients = append(t.clients, &serverClient{config.Server{ID: s.ID, OAuth: s.OAuth, TLS: s.TLS}, site, c})
+	known := config.Server{ID: s.ID, OAuth: s.OAuth, TLS: s.TLS}
+	t.clients = append(t.clients, &serverClient{known, userAgent(s), site, c})
 	return c, nil
+}
+
+// userAgent returns the User-Agent in the headers of a server, or "". Filters may admit no other.
+func userAgent(s config.Server) string {
+	var headers []config.Pair
+	switch t := s.Transport.(type) {
+	case config.HTTP:
+		headers = t.Headers
+	case config.SSE:
+		headers = t.Headers
+	}
+	for _, h := range headers {
+		if strings.EqualFold(h.Name, "User-Agent") {
+			return h.Value.Reveal()
+		}
+	}
+	return ""
 }
 
 // newClient returns a client that interacts with a person through ask. If ask is nil, it never does.
@@ -235,7 +255,7 @@ func (t *Tokens) newClient(s config.Server, ask oauth.Interaction, site *oauth.S
 		ClientSecret:     s.OAuth.ClientSecret,
 		MetadataDocument: s.OAuth.ClientMetadataURL, Scopes: s.OAuth.Scopes, Logger: t.logger, Redirect: s.OAuth.RedirectURI,
 		Site: site, Key: s.OAuth.PrivateKey, KeyID: s.OAuth.PrivateKeyID, Account: accountOf(s),
-		Now: t.now,
+		Now: t.now, UserAgent: userAgent(s),
 	}
 	if o.Grant == oauth.TokenExchange {
 		o.Exchange = exchange(s.OAuth)
