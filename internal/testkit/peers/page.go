@@ -25,7 +25,8 @@ func Page(t testing.TB, given map[string]any) {
 	for _, pkg := range []string{"@sparticuz/chromium", "puppeteer-core", "axe-core"} {
 		installed(t, pkg)
 	}
-	for _, name := range []string{"page.mjs", "chromium.mjs", "hostile.mjs", "work.mjs"} { // a change of them is a change of the test
+	// A change of these files is a change of the test.
+	for _, name := range []string{"page.mjs", "chromium.mjs", "hostile.mjs", "work.mjs"} {
 		if _, err := os.ReadFile(File(t, name)); err != nil {
 			t.Fatal(err)
 		}

@@ -98,9 +98,6 @@ type counts struct {
 	waits                                  []string // the ids of the first calls and tools that wait
 }
 
-// maxNotified bounds counts.waits.
-const maxNotified = 500
-
 // counts returns the numbers of all that waits for a person.
 func (s *Site) counts(ctx context.Context) (n counts) {
 	waiting, _ := s.Control.Approvals.List(ctx, &approval.Filter{}) // an error is shown where the calls are
@@ -124,7 +121,7 @@ func (s *Site) counts(ctx context.Context) (n counts) {
 	if s.PolicyProblem() != nil {
 		n.policy = 1
 	}
-	n.waits = n.waits[:min(len(n.waits), maxNotified)]
+	n.waits = n.waits[:min(len(n.waits), maxRows)]
 	return n
 }
 
