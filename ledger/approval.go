@@ -16,11 +16,24 @@ func (e Entry) toolID() toolID { return toolID{e.Config, e.Server, clip(e.Tool)}
 // enrolls the server. Later tools of the server wait for a person.
 type approvals struct {
 	sums     map[toolID]string
+	beside   map[toolID]besideVersion
 	enrolled map[origin]string // the run that did; the zero origin stands for every server: earlier approvals are unknown
 }
 
 func newApprovals() approvals {
-	return approvals{sums: map[toolID]string{}, enrolled: map[origin]string{}}
+	return approvals{sums: map[toolID]string{}, beside: map[toolID]besideVersion{}, enrolled: map[origin]string{}}
+}
+
+// besideVersion is the version that was approved before, and stays approved for a time.
+type besideVersion struct {
+	sum   string
+	until time.Time
+}
+
+// has reports whether a version is approved.
+func (a approvals) has(t toolID, sum string) bool {
+	former := a.beside[t]
+	return a.sums[t] == sum || former.sum == sum && time.Now().Before(former.until)
 }
 
 // add records the approval in an entry, if it is one, and the enrollment of its server.
@@ -49,6 +62,12 @@ func (a approvals) approve(e Entry) {
 	if e.Op == Accept || e.Op == Enroll && !e.Changed && !ok {
 		a.sums[e.toolID()] = e.Sum
 	}
+	if e.Op == Accept {
+		delete(a.beside, e.toolID())
+		if former, ok := e.besideOf(); ok {
+			a.beside[e.toolID()] = former
+		}
+	}
 }
 
 func approvalsOf(entries []Entry) approvals {
@@ -61,8 +80,8 @@ func approvalsOf(entries []Entry) approvals {
 
 // isChanged reports whether a version is not approved although its tool or its server is known.
 func (a approvals) isChanged(t toolID, sum string) bool {
-	approved, ok := a.sums[t]
-	return approved != sum && (ok || a.isEnrolled(origin{}) || a.isEnrolled(origin{t.server, t.config}))
+	_, ok := a.sums[t]
+	return !a.has(t, sum) && (ok || a.isEnrolled(origin{}) || a.isEnrolled(origin{t.server, t.config}))
 }
 
 // Changed returns the newest version of each tool whose newest version is not approved, in the order of the log. The
@@ -110,10 +129,38 @@ func Approve(ctx context.Context, log Log, note string, versions ...Entry) error
 		if e.Tool == "" || e.Sum == "" {
 			return fmt.Errorf("ledger: entry %d is no version of a tool", e.Seq)
 		}
-		accepts = append(accepts, e.accepted(run, note))
+		text := note
+		if strings.HasPrefix(e.Note, noteBeside) {
+			text = e.Note + note
+		}
+		accepts = append(accepts, e.accepted(run, text))
 	}
 	_, err := log.Append(ctx, accepts...)
 	return err
+}
+
+// Beside returns an entry of Changed with which [Approve] keeps the version that was approved before, until a time.
+// Replicas of a server may then have either version while it is upgraded. entries is the log.
+func (e Entry) Beside(entries []Entry, until time.Time) Entry {
+	if former := approvalsOf(entries).sums[e.toolID()]; former != "" {
+		e.Note = noteBeside + former + " until " + until.UTC().Format(time.RFC3339) + "; "
+	}
+	return e
+}
+
+// noteBeside begins the note of an Accept that keeps the former version: its sum, " until " and a time follow.
+const noteBeside = "beside "
+
+// besideOf returns the former version that an Accept keeps.
+func (e Entry) besideOf() (v besideVersion, ok bool) {
+	text, ok := strings.CutPrefix(e.Note, noteBeside)
+	if !ok {
+		return v, false
+	}
+	text, _, _ = strings.Cut(text, "; ")
+	sum, at, _ := strings.Cut(text, " until ")
+	until, err := time.Parse(time.RFC3339, at)
+	return besideVersion{sum, until}, err == nil
 }
 
 // noteRefused begins the note of a Hold by which a person refuses a version.

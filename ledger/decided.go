@@ -38,7 +38,7 @@ func (g *guard) isApproved(t toolID, sum string) bool {
 
 // isUndecided reports whether the shared log does not have a version that is not changed.
 func (g *guard) isUndecided(t toolID, sum string) bool {
-	return g.shared.active && g.shared.decided.sums[t] != sum
+	return g.shared.active && !g.shared.decided.has(t, sum)
 }
 
 // adopt takes the approvals that a shared log has decided, or nil if there are no new ones. It reports whether an
@@ -58,6 +58,7 @@ func (g *guard) adopt(
 			g.approved.sums[t], news = sum, true
 		}
 	}
+	g.approved.beside = maps.Clone(now.beside)
 	maps.Copy(g.approved.enrolled, now.enrolled)
 	if !now.isEnrolled(origin{}) { // the log could not be read before
 		delete(g.approved.enrolled, origin{})

@@ -37,6 +37,7 @@ func (g *guard) load(s *State) {
 	}
 	g.polled = s.high
 	maps.Copy(g.approved.sums, s.approved.sums)
+	maps.Copy(g.approved.beside, s.approved.beside)
 	maps.Copy(g.approved.enrolled, s.approved.enrolled)
 }
 

@@ -439,7 +439,9 @@ func (l *Shared) approvals(ctx context.Context, after uint64, current bool) (*ap
 	if after == l.revision {
 		return nil, after, nil
 	}
-	return &approvals{maps.Clone(l.decided.sums), maps.Clone(l.decided.enrolled)}, l.revision, nil
+	return &approvals{
+		maps.Clone(l.decided.sums), maps.Clone(l.decided.beside), maps.Clone(l.decided.enrolled),
+	}, l.revision, nil
 }
 
 // takeEnded reports whether another process ended a run that goes on.
