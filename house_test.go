@@ -51,7 +51,7 @@ var roomBudget = map[string]int{
 	"approval":  1214,
 	"audit":     2158,
 	"cluster":   2000,
-	"cmd":       35140,
+	"cmd":       35170,
 	"examples":  240,
 	"gateway":   8126,
 	"host":      7420,

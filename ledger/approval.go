@@ -21,6 +21,7 @@ func (e Entry) toolID() toolID { return toolID{e.Config, e.Server, clip(e.Tool)}
 // enrolls the server. Later tools of the server wait for a person.
 type approvals struct {
 	sums     map[toolID]string
+	beside   map[toolID]besideVersion
 	enrolled map[origin]string // the run that did; the zero origin stands for every server: earlier approvals are unknown
 	// objects holds the tool objects by Sum, so that versions can be compared without regard to spaces and the order of
 	// members.
@@ -29,18 +30,29 @@ type approvals struct {
 
 func newApprovals() approvals {
 	return approvals{
-		sums: map[toolID]string{}, enrolled: map[origin]string{}, objects: map[string]json.RawMessage{},
+		map[toolID]string{}, map[toolID]besideVersion{}, map[origin]string{}, map[string]json.RawMessage{},
 	}
+}
+
+// besideVersion is the version that was approved before, and stays approved for a time.
+type besideVersion struct {
+	sum   string
+	until time.Time
 }
 
 // copyTo adds all approvals to o, with the objects of the approved versions only.
 func (a approvals) copyTo(o approvals) {
 	maps.Copy(o.sums, a.sums)
+	maps.Copy(o.beside, a.beside)
 	maps.Copy(o.enrolled, a.enrolled)
-	for _, sum := range a.sums {
+	keep := func(sum string) {
 		if object, ok := a.objects[sum]; ok {
 			o.objects[sum] = object
 		}
+	}
+	for t, sum := range a.sums {
+		keep(sum)
+		keep(a.beside[t].sum)
 	}
 }
 
@@ -81,6 +93,12 @@ func (a approvals) approve(e Entry) {
 	if e.Op == Accept || e.Op == Enroll && !e.Changed && !ok {
 		a.sums[e.toolID()] = e.Sum
 	}
+	if e.Op == Accept {
+		delete(a.beside, e.toolID())
+		if former, ok := e.besideOf(); ok {
+			a.beside[e.toolID()] = former
+		}
+	}
 }
 
 func approvalsOf(entries []Entry) approvals {
@@ -97,10 +115,12 @@ func (a approvals) isChanged(t toolID, v toolVersion) bool {
 	return !a.has(t, v) && (ok || a.isEnrolled(origin{}) || a.isEnrolled(origin{t.server, t.config}))
 }
 
-// has reports whether a version is the approved version of a tool.
+// has reports whether a version of a tool is approved.
 func (a approvals) has(t toolID, v toolVersion) bool {
 	sum, ok := a.sums[t]
-	return ok && v.is(toolVersion{sum, a.objects[sum]})
+	former := a.beside[t]
+	return ok && v.is(toolVersion{sum, a.objects[sum]}) ||
+		time.Now().Before(former.until) && v.is(toolVersion{former.sum, a.objects[former.sum]})
 }
 
 // toolVersion identifies a version of a tool by its Sum. The object is nil if it is not known.
@@ -168,10 +188,38 @@ func Approve(ctx context.Context, log Log, note string, versions ...Entry) error
 		if e.Tool == "" || e.Sum == "" {
 			return fmt.Errorf("ledger: entry %d is no version of a tool", e.Seq)
 		}
-		accepts = append(accepts, e.accepted(run, note))
+		text := note
+		if strings.HasPrefix(e.Note, noteBeside) {
+			text = e.Note + note
+		}
+		accepts = append(accepts, e.accepted(run, text))
 	}
 	_, err := log.Append(ctx, accepts...)
 	return err
+}
+
+// Beside returns an entry of Changed with which [Approve] keeps the version that was approved before, until a time.
+// Replicas of a server may then have either version while it is upgraded. entries is the log.
+func (e Entry) Beside(entries []Entry, until time.Time) Entry {
+	if former := approvalsOf(entries).sums[e.toolID()]; former != "" {
+		e.Note = noteBeside + former + " until " + until.UTC().Format(time.RFC3339) + "; "
+	}
+	return e
+}
+
+// noteBeside begins the note of an Accept that keeps the former version: its sum, " until " and a time follow.
+const noteBeside = "beside "
+
+// besideOf returns the former version that an Accept keeps.
+func (e Entry) besideOf() (v besideVersion, ok bool) {
+	text, ok := strings.CutPrefix(e.Note, noteBeside)
+	if !ok {
+		return v, false
+	}
+	text, _, _ = strings.Cut(text, "; ")
+	sum, at, _ := strings.Cut(text, " until ")
+	until, err := time.Parse(time.RFC3339, at)
+	return besideVersion{sum, until}, err == nil
 }
 
 // noteRefused begins the note of a Hold by which a person refuses a version.

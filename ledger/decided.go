@@ -59,6 +59,10 @@ func (g *guard) adopt(
 			g.approved.objects[sum] = now.objects[sum]
 		}
 	}
+	g.approved.beside = maps.Clone(now.beside)
+	for _, former := range now.beside {
+		g.approved.objects[former.sum] = now.objects[former.sum]
+	}
 	maps.Copy(g.approved.enrolled, now.enrolled)
 	if !now.isEnrolled(origin{}) { // the log could not be read before
 		delete(g.approved.enrolled, origin{})

@@ -60,10 +60,12 @@ func (s *FileStore) lockShared(ctx context.Context, k Key, name string) (unlock 
 		s.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
 		defer cancel()
+		var all sync.WaitGroup
 		if revision > 0 {
-			_ = marks.Delete(ctx, name, revision) // otherwise the next holder waits
+			all.Go(func() { _ = marks.Delete(ctx, name, revision) }) // otherwise the next holder waits
 		}
-		_ = lease.Release(ctx) // otherwise it expires
+		all.Go(func() { _ = lease.Release(ctx) }) // otherwise it expires
+		all.Wait()
 	})
 	if err == nil {
 		// The known text may be older than the lease, and so may a read. It is current if it can be stored again.

@@ -114,8 +114,9 @@ func LockFile(ctx context.Context, path, lock string) (unlock func(), err error)
 }
 
 // Update replaces the value by the result of edit. edit may change its argument, which it owns. If edit fails, the file
-// stays as it is. Another goroutine may run edit, which has ended when Update returns. With Shared it runs again if
-// another process was faster. If the directory does not exist, it is made with access for the user only.
+// stays as it is. If edit returns ErrUnchanged, it has not changed its argument. Another goroutine may run edit, which
+// has ended when Update returns. edit runs again if another update fails, and with Shared if another process was
+// faster. If the directory does not exist, it is made with access for the user only.
 func (f *File[T]) Update(ctx context.Context, edit func(T) (T, error)) error {
 	if f.Shared == nil {
 		if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
@@ -210,8 +211,14 @@ func (f *File[T]) writeAll(all []*update[T]) {
 }
 
 // apply carries out updates in turn. It returns the text after them, and the updates that are over once it is written.
-// An update that fails or changes nothing because of another one that is not written yet is one of these.
+// An update that fails or changes nothing because of another one that is not written yet is one of these. If no update
+// fails, the text is decoded and encoded once.
 func (f *File[T]) apply(all []*update[T], text []byte) (after []byte, written []*update[T]) {
+	if len(all) > 1 {
+		if after, done, ok := f.applyTogether(all, text); ok {
+			return after, done
+		}
+	}
 	for _, u := range all {
 		next, err := f.edited(u, text)
 		u.failed = nil
@@ -229,6 +236,33 @@ func (f *File[T]) apply(all []*update[T], text []byte) (after []byte, written []
 		}
 	}
 	return text, written
+}
+
+// applyTogether is apply with one decoded value. It returns false if an update fails, because the value is then
+// unknown.
+func (f *File[T]) applyTogether(all []*update[T], text []byte) (after []byte, written []*update[T], ok bool) {
+	value, err := f.Decode(all[0].ctx, text)
+	if err != nil {
+		return nil, nil, false
+	}
+	first := len(all) // the first update that changes something
+	for i, u := range all {
+		next, err := u.edit(value)
+		switch {
+		case err == nil:
+			value, first = next, min(first, i)
+		case !errors.Is(err, ErrUnchanged):
+			return nil, nil, false
+		}
+		u.failed = nil
+	}
+	if first < len(all) {
+		if text, err = f.Encode(all[0].ctx, value); err != nil {
+			return nil, nil, false
+		}
+	}
+	finish(all[:first], nil)
+	return text, all[first:], true
 }
 
 // edited returns the text after an update.

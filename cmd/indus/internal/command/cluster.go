@@ -134,6 +134,7 @@ func (c *Cluster) Keys(ctx context.Context, path string) (*identity.Keys, error)
 func (c *Cluster) Approvals(ctx context.Context, path string, o approval.Options) (*approval.Book, error) {
 	if c != nil {
 		var err error
+		path = "the approvals of the cluster"
 		if o.Document, err = c.document(ctx, approvalsShare); err != nil {
 			return nil, err
 		}

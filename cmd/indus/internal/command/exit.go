@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/internal/wire"
@@ -56,7 +57,11 @@ func (e *ExitError) Unwrap() error { return e.Err }
 
 // Usagef returns a usage error: the command line is wrong.
 func Usagef(format string, args ...any) error {
-	return &ExitError{Code: ExitUsage, Err: fmt.Errorf(format, args...)}
+	err := fmt.Errorf(format, args...)
+	if errors.Is(err, cluster.ErrUnavailable) { // the usage may be right
+		return &ExitError{Code: ExitUnreachable, Err: err}
+	}
+	return &ExitError{Code: ExitUsage, Err: err}
 }
 
 // Exclude returns the usage error for two parts of a command line that exclude each other.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
@@ -17,6 +18,7 @@ type acceptFlags struct {
 	command.HistoryFlags
 	all    bool
 	asJSON bool
+	keep   time.Duration
 }
 
 func newAccept(s show.Streams) *cobra.Command {
@@ -29,6 +31,8 @@ func newAccept(s show.Streams) *cobra.Command {
 		}),
 	})
 	cmd.Flags().BoolVar(&f.all, "all", false, "approve all listed tools")
+	cmd.Flags().DurationVar(&f.keep, "keep", 0, `TIME  the version that was approved before stays approved for TIME,
+		such as 1h, while the replicas of a server are upgraded one after the other (default: 0, which is not)`)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON Lines, an object a tool")
 	f.Add(cmd)
 	return cmd
@@ -45,6 +49,9 @@ Usage:
   indus mcp accept TOOL|SERVER... [FLAG]...
   indus mcp accept --all [FLAG]...
 
+While a server is upgraded at one replica after the other, --keep 1h also keeps the
+version that was approved before, so that no replica loses its tools.
+
 A tool is named as it is mounted, such as fs__read_file; with @VERSION behind it,
 as the list has it, it is approved only if it did not change again meanwhile.
 
@@ -59,6 +66,10 @@ A session:
     description: Reads a file{+ and sends it to example.com+}.`
 
 func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) error {
+	if f.keep < 0 {
+		return command.Usagef("--keep %v: it is how long the version that was approved before stays approved, such as 1h",
+			f.keep)
+	}
 	if f.all && len(words) > 0 {
 		return command.Exclude("--all", strconv.Quote(words[0]))
 	}
@@ -101,7 +112,11 @@ func (f *acceptFlags) run(ctx context.Context, words []string, s show.Streams) e
 	}
 	var accepted []ledger.Entry
 	for i := range all {
-		accepted, all[i].Accepted = append(accepted, all[i].Entry), true
+		e := all[i].Entry
+		if f.keep > 0 {
+			e = e.Beside(entries, time.Now().Add(f.keep))
+		}
+		accepted, all[i].Accepted = append(accepted, e), true
 	}
 	if err := ledger.Approve(ctx, h, "by "+describe.Account(), accepted...); err != nil {
 		return command.LedgerError(err)

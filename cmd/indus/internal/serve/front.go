@@ -272,6 +272,10 @@ func (f *frontGuard) verifierOf(method string, a *mcpconfig.Auth) (identity.Veri
 		if err != nil {
 			return nil, err
 		}
+		if f.flags.replica != "" && f.flags.shared == nil {
+			f.s.Reportf("API keys are those of this machine (%s), and the other replicas know only their own: share them by a "+
+				`"cluster" or a state directory, or let clients authenticate by --token-file or --auth jwt`, keys.Path())
+		}
 		list, err := file.List()
 		if err == nil && !slices.ContainsFunc(list, func(k identity.Key) bool { return !k.Expired(time.Now()) }) {
 			f.s.Reportf("no API key is valid: indus key add%s creates one, which is valid at once", f.flags.repeatShared())
