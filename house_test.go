@@ -53,7 +53,7 @@ var roomBudget = map[string]int{
 	"cluster":   1880,
 	"cmd":       34730,
 	"examples":  240,
-	"gateway":   8126,
+	"gateway":   8276,
 	"host":      7400,
 	"identity":  1840,
 	"internal":  14747,

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/gateway/internal/search"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/telemetry"
@@ -101,7 +101,7 @@ func (e *entry) end(result json.RawMessage, err error) {
 	case err != nil:
 		e.Outcome, e.ErrorKind = audit.Error, errorKind(err)
 		e.Reason = err.Error()
-	case isToolError(result):
+	case methods.IsToolError(result):
 		e.Outcome, e.ErrorKind = audit.Error, "tool"
 	}
 }
@@ -141,16 +141,6 @@ func errorKind(err error) string {
 		return strconv.Itoa(interop.CodeInvalidParams)
 	}
 	return "internal"
-}
-
-// isToolError reports whether a result has isError. Most results do not contain its end, which a search finds fast: its
-// first letter is rare, and a quote is not.
-func isToolError(result json.RawMessage) bool {
-	if !bytes.Contains(result, []byte(`Error"`)) {
-		return false
-	}
-	value, _ := wire.Lookup(result, "isError")
-	return string(value) == "true"
 }
 
 // handle handles a request, traces it and records it. If the record cannot be written, the client does not get the
@@ -364,7 +354,7 @@ func (g *Gateway) traceUpstream(server string) func(next interop.Peer) interop.P
 				outcome.Code = rpc.Code
 			} else if err != nil && context.Cause(ctx) != search.ErrAnswered {
 				outcome.ErrorType = errorKind(err)
-			} else if isToolError(result) {
+			} else if methods.IsToolError(result) {
 				outcome.ErrorType = telemetry.ToolError
 			}
 			active.End(outcome)
