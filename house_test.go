@@ -53,7 +53,7 @@ var roomBudget = map[string]int{
 	"cluster":   2000,
 	"cmd":       35170,
 	"examples":  240,
-	"gateway":   8126,
+	"gateway":   8276,
 	"host":      7420,
 	"identity":  1840,
 	"internal":  14865,

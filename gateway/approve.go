@@ -52,7 +52,7 @@ func (g *Gateway) approve(ctx context.Context, x *exchange, it *item, e *entry, 
 	if it.hasState { // the server would refuse the state, and the grant would be spent for nothing
 		has, err := book.HasGrant(ctx, wanted)
 		if err != nil {
-			return unreadable(err)
+			return noApprovals(err)
 		}
 		if has {
 			return &refusal{outcome: audit.Denied, text: errStateForeign.Error(), err: errStateForeign}
@@ -65,7 +65,7 @@ func (g *Gateway) approve(ctx context.Context, x *exchange, it *item, e *entry, 
 		found, outcome, err = require()
 	}
 	if err != nil {
-		return unreadable(err)
+		return noApprovals(err)
 	}
 	e.Approval, e.Approver = found.ID, found.By
 	switch {
@@ -92,8 +92,8 @@ func (g *Gateway) approve(ctx context.Context, x *exchange, it *item, e *entry, 
 	return &refusal{again: true}
 }
 
-// unreadable returns the refusal of a request that needs approval while the approvals cannot be read or written.
-func unreadable(err error) *refusal {
+// noApprovals returns the refusal of a request that needs approval while the approvals cannot be read or written.
+func noApprovals(err error) *refusal {
 	return &refusal{outcome: audit.Denied, text: "this needs the approval of a person: " + err.Error()}
 }
 

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/gateway/internal/search"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/telemetry"
@@ -104,7 +104,7 @@ func (e *entry) end(result json.RawMessage, err error) {
 	case err != nil:
 		e.Outcome, e.ErrorKind = audit.Error, errorKind(err)
 		e.Reason = err.Error()
-	case isToolError(result):
+	case methods.IsToolError(result):
 		e.Outcome, e.ErrorKind = audit.Error, "tool"
 	}
 }
@@ -124,16 +124,6 @@ func errorKind(err error) string {
 		return strconv.Itoa(interop.CodeInvalidParams)
 	}
 	return "internal"
-}
-
-// isToolError reports whether a result has isError. Most results do not contain its end, which a search finds fast: its
-// first letter is rare, and a quote is not.
-func isToolError(result json.RawMessage) bool {
-	if !bytes.Contains(result, []byte(`Error"`)) {
-		return false
-	}
-	value, _ := wire.Lookup(result, "isError")
-	return string(value) == "true"
 }
 
 // handle handles a request, traces it and records it. If the record cannot be written, the client does not get the
@@ -409,7 +399,7 @@ func (g *Gateway) upstreamOutcome(
 ) telemetry.Outcome {
 	o := telemetry.Outcome{BytesIn: len(m.Params), BytesOut: len(result)}
 	switch rpc, ok := errors.AsType[*interop.RPCError](err); {
-	case err == nil && isToolError(result):
+	case err == nil && methods.IsToolError(result):
 		o.ErrorType = telemetry.ToolError
 	case err == nil || search.IsOvertaken(ctx):
 		return o

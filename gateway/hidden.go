@@ -83,8 +83,8 @@ func (v *view) ownerByPrefix(qualified string) (server, own string) {
 }
 
 // resolvePart sets the item of a prompt or a resource that the caller does not see. It returns the reason, as
-// resolveTool does. It reads the lists that the request has read, as they are without a policy and at the view of
-// everything, so that the record does not depend on other requests.
+// resolveTool does. It reads the lists that the request has read, without a policy and at the view of everything. So
+// the record does not depend on other requests.
 func (v *view) resolvePart(it *item, requester listRequester) (reason string) {
 	whole := v.gateway.mainView
 	kind := whole.kindOf(kindKey{declared: requester.kind.declared}, nil)
@@ -125,7 +125,8 @@ func (v *view) resolveUnlisted(it *item, requester listRequester) (reason string
 	uri := it.Name
 	for _, server := range v.servers() {
 		owner := ownName{server, uri}
-		if !v.gateway.lists.Declares(server, []string{"resources"}) || v.admits(requester, nil, nil, methods.ByURI, owner) {
+		hasURIs := v.gateway.lists.Declares(server, []string{"resources"})
+		if !hasURIs || v.admits(requester, nil, nil, methods.ByURI, owner) {
 			continue
 		}
 		if reason != "" {
@@ -162,8 +163,8 @@ func (v *view) unlisted(ctx context.Context, m interop.Message, it *item) error 
 	return unknown
 }
 
-// hide records that an item is hidden from the caller, with the rules. If the policy permits the request, the record has
-// the other reason.
+// hide records that an item is hidden from the caller, with the rules. If the policy permits the request, the record
+// has the other reason.
 func (x *exchange) hide(ctx context.Context, it *item, reason string) {
 	e := x.claim(it)
 	if it.several {
