@@ -280,6 +280,9 @@ func NoSuchCommand(cmd *cobra.Command, args []string) error {
 		return Usagef(`no command %q: indus is upgraded in the way it was installed; "indus version --check" prints the `+
 			`newest version, and "indus mcp outdated" is about servers`, args[0])
 	}
+	if !cmd.HasParent() && slices.Contains([]string{"chat", "agent", "talk", "ask"}, args[0]) {
+		return Usagef(`no command %q: "indus" alone talks to an agent, and "indus -p TEXT" prints one answer`, args[0])
+	}
 	near := DidYouMean(args[0], commandNames(cmd))
 	if meant := commandFor(cmd.Root(), args[0]); meant != "" {
 		near = ", did you mean " + meant + "?"
