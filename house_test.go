@@ -59,7 +59,7 @@ var roomBudget = map[string]int{
 	"internal":  14747,
 	"interop":   12936,
 	"ledger":    4820,
-	"mcpconfig": 10766,
+	"mcpconfig": 10784,
 	"oauth":     4407,
 	"operation": 2520,
 	"policy":    3780,

@@ -25,8 +25,10 @@ type fetch struct {
 // expansion replaces the variables of one text of a row. No other code does that.
 type expansion struct {
 	*reading
-	fetches []fetch  // the fetches that the text needs
-	inPath  bool     // whether the path of a ${file:…} is being read
+	fetches []fetch // the fetches that the text needs
+	inPath  bool    // whether the path of a ${file:…} is being read
+	field   string  // where the text is
+	offset  int
 	missing []string // variables without a value and without a default
 	nul     bool     // whether a NUL is in the text or a value
 	reason  string   // why the text is wrong; "" if it is not
@@ -120,6 +122,10 @@ func (x *expansion) expandNamed(kind, s string, lookup bool, depth int) string {
 		if other := x.replace(fallback, lookup && value == "", depth+1); value == "" {
 			return other
 		}
+	} else if lookup && !ok && kind == "" && strings.HasPrefix(x.field, "args") && x.setsVariable(name) {
+		x.note(x.offset, x.field+": ${"+name+`} is passed as it is, because only "env" of the row sets it`,
+			"the program has to replace it itself, as mcp-remote does")
+		return "${" + name + "}"
 	} else if lookup && !ok {
 		x.missing = append(x.missing, name)
 	}

@@ -258,7 +258,7 @@ func wholeNumber(v *hujson.Value) (int, bool) {
 // expand replaces the variables in a value of the row. Notes name the field. If a variable cannot be replaced, the row
 // is skipped.
 func (r *reading) expand(s string, offset int, field string) string {
-	x := expansion{reading: r}
+	x := expansion{reading: r, field: field, offset: offset}
 	out := x.run(s)
 	if x.reason != "" {
 		r.skip(offset, field+": "+x.reason, x.hint)
@@ -288,6 +288,18 @@ func (r *reading) expand(s string, offset int, field string) string {
 		}
 	}
 	return out
+}
+
+// setsVariable reports whether "env" of the row sets a variable.
+func (r *reading) setsVariable(name string) bool {
+	if env := r.fields["env"]; env != nil && tree.Has(env, '{') {
+		for set := range tree.Members(env) {
+			if set == name {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // fixedVariable returns the value of a variable that every file has.
