@@ -64,7 +64,7 @@ var roomBudget = map[string]int{
 	"operation": 2520,
 	"policy":    3780,
 	"replica":   1110,
-	"schema":    9480,
+	"schema":    9483,
 	"toolbox":   7810,
 }
 

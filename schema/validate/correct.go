@@ -113,7 +113,7 @@ func (c *correction) object(r *rule, v *node, depth int) *node {
 			}
 			return r.member(f.Name)
 		})
-		if f.Value.Is("n") && sub != nil && !required[f.Name] {
+		if f.Value.Is("n") && sub != nil && !required[f.Name] && c.declares(r, v, f.Name) {
 			if kinds := c.accepts(sub); kinds != "" && !strings.Contains(kinds, "n") {
 				continue
 			}
@@ -122,6 +122,15 @@ func (c *correction) object(r *rule, v *node, depth int) *node {
 		out.Fields = append(out.Fields, f)
 	}
 	return c.unlessSame(&out, v)
+}
+
+// declares reports whether a schema has a property by its name. The null of any other key, such as a key of a map, is
+// data.
+func (c *correction) declares(r *rule, v *node, name string) bool {
+	return c.below(r, v, func(r *rule) (*rule, bool) {
+		sub := r.properties[name]
+		return sub, sub != nil
+	}) != nil
 }
 
 // member returns the schema of a property in the keywords of r itself. ok is false if they state nothing about it.

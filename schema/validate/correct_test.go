@@ -71,6 +71,8 @@ func TestCorrect(t *testing.T) {
 		{free, `{"g":{"k":"1"}}`, ""},
 		{free, `{"other":null}`, ""},
 		{free, `{"other":"1"}`, ""},
+		{free, `{"f":{"k":null}}`, ""},
+		{free, `{"n_a":null}`, ""},
 		{`true`, `{"a":"1"}`, ""},
 		{`{"$ref":"#"}`, `{"a":"1"}`, ""},
 		{`{"anyOf":[{"$ref":"#"},{"type":"object","properties":{"a":{"type":"integer"}}}]}`, `{"a":"x"}`, ""},
