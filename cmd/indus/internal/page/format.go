@@ -105,13 +105,11 @@ func slotText(d time.Duration) string {
 	return show.Count(int(d/time.Minute), "minute")
 }
 
-// timesText returns a slot of a chart.
+// timesText returns a slot of a chart, with the date if it is not today.
 func timesText(from time.Time, length time.Duration) string {
-	from, to := from.Local(), from.Add(length).Local()
-	if now := time.Now(); from.YearDay() != now.YearDay() {
-		return from.Format("2006-01-02 15:04") + " to " + to.Format("2006-01-02 15:04")
-	}
-	return from.Format("15:04") + " to " + to.Format("15:04")
+	isToday := from.Local().YearDay() == time.Now().YearDay()
+	format := map[bool]string{true: "15:04", false: "2006-01-02 15:04"}[isToday]
+	return from.Local().Format(format) + " to " + from.Add(length).Local().Format(format)
 }
 
 // roundLatency returns a duration with two digits: its error is a tenth.

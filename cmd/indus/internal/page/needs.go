@@ -105,8 +105,8 @@ func (s *Site) counts(ctx context.Context) (n counts) {
 	if n.tools = len(s.Gateway.Attached().Changed()); n.tools > 0 {
 		if all, _, err := s.changedTools(ctx); err == nil {
 			all = show.Where(all, isOpenChange)
-			n.tools = len(all)
-			n.waits = append(n.waits, show.Names(all, func(o describe.ChangedTool) string { return o.Sum })...)
+			sums := show.Names(all, func(o describe.ChangedTool) string { return o.Sum })
+			n.tools, n.waits = len(all), append(n.waits, sums...)
 		}
 	}
 	for _, st := range s.Gateway.Attached().Status() {
