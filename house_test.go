@@ -51,7 +51,7 @@ var roomBudget = map[string]int{
 	"approval":  1200,
 	"audit":     1910,
 	"cluster":   1880,
-	"cmd":       34730,
+	"cmd":       34732,
 	"examples":  240,
 	"gateway":   7885,
 	"host":      7400,
