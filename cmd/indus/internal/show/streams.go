@@ -12,6 +12,7 @@ import (
 
 	"github.com/indusagi/indus/internal/secret"
 	chars "github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/internal/wire"
 )
 
 // Streams holds the input and output of a command, and the state of its run.
@@ -186,9 +187,16 @@ func PrintLines[T any](s Streams, all []T, as func(T) any) error {
 // PrintLine prints a JSON document on one line.
 func PrintLine(s Streams, v any) error { return s.encode(v, "") }
 
-// IndentJSON returns JSON on several lines, otherwise unchanged. If raw is not JSON, it is returned as it is.
+// maxIndented bounds the depth of JSON on several lines: each line of a deeper document would begin with its depth.
+const maxIndented = 200
+
+// IndentJSON returns JSON on several lines, otherwise unchanged. If raw is not JSON, it is returned as it is. A deep
+// document stays on one line.
 func IndentJSON(raw json.RawMessage) string {
 	var b bytes.Buffer
+	if _, depth := wire.Finite(raw); depth > maxIndented {
+		return CompactJSON(raw)
+	}
 	if json.Indent(&b, raw, "", "  ") != nil {
 		return string(raw)
 	}
