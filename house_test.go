@@ -53,7 +53,7 @@ var roomBudget = map[string]int{
 	"cluster":   2000,
 	"cmd":       35440,
 	"examples":  240,
-	"gateway":   8380,
+	"gateway":   8410,
 	"host":      7430,
 	"identity":  1840,
 	"internal":  15020,

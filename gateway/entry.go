@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -16,11 +15,11 @@ import (
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/gateway/internal/search"
+	"github.com/indusagi/indus/gateway/internal/upstream"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/telemetry"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/policy"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -102,28 +101,11 @@ func (e *entry) end(result json.RawMessage, err error) {
 	case err == search.ErrOvertaken: //nolint:errorlint // it is never wrapped
 		e.Reason = err.Error()
 	case err != nil:
-		e.Outcome, e.ErrorKind = audit.Error, errorKind(err)
+		e.Outcome, e.ErrorKind = audit.Error, upstream.ErrorKind(err)
 		e.Reason = err.Error()
 	case methods.IsToolError(result):
 		e.Outcome, e.ErrorKind = audit.Error, "tool"
 	}
-}
-
-// errorKind classifies a failure.
-func errorKind(err error) string {
-	if errors.Is(err, context.Canceled) {
-		return "cancelled"
-	}
-	if fault, ok := errors.AsType[*interop.Fault](err); ok && fault.Kind != interop.Protocol {
-		return string(fault.Kind)
-	}
-	if rpc, ok := errors.AsType[*interop.RPCError](err); ok {
-		return strconv.FormatInt(rpc.Code, 10)
-	}
-	if _, ok := errors.AsType[*toolbox.UnknownTool](err); ok {
-		return strconv.Itoa(interop.CodeInvalidParams)
-	}
-	return "internal"
 }
 
 // handle handles a request, traces it and records it. If the record cannot be written, the client does not get the
@@ -349,88 +331,4 @@ func (x *exchange) measureReached() {
 		prompt = e.Target
 	}
 	e.active.Reached(e.Server, prompt)
-}
-
-// traceUpstream traces the requests to a server. The server gets the trace in _meta (SEP-414), unless it is
-// transparent.
-func (g *Gateway) traceUpstream(s config.Server, e *interop.EndpointOptions) func(next interop.Peer) interop.Peer {
-	transparent := s.ID == g.opts.Transparent
-	of := telemetry.Operation{Server: s.ID, Transport: transportOf(s, e), Address: addressOf(s)}
-	return func(next interop.Peer) interop.Peer {
-		return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
-			if protocol.IsNote(m.Method) {
-				return next(ctx, m)
-			}
-			o := of
-			g.describeUpstream(&o, m)
-			ctx, active := g.opts.Control.Telemetry.Upstream(ctx, &o)
-			if edits := active.MetaEdits(); edits != nil && !transparent {
-				m.Params = withMeta(m.Params, edits)
-			}
-			m.Sending = active
-			result, err := next(ctx, m)
-			active.End(g.upstreamOutcome(ctx, active, m, result, err))
-			return result, err
-		}
-	}
-}
-
-// describeUpstream describes a request to o.Server for telemetry.
-func (g *Gateway) describeUpstream(o *telemetry.Operation, m interop.Message) {
-	o.Method = m.Method
-	switch m.Method {
-	case protocol.MethodToolsCall:
-		o.Tool, _ = protocol.LookupString(m.Params, "name")
-		o.Known = true // the gateway sends only calls of tools that are listed, or were
-		if o.Server == g.opts.Transparent {
-			o.Known = g.mainView.listsTool(o.Tool)
-		}
-	case protocol.MethodPromptsGet:
-		o.Prompt, _ = protocol.LookupString(m.Params, "name")
-		o.Known = g.listsPrompt(o.Server, o.Prompt)
-	default:
-		o.URI, _ = protocol.LookupString(m.Params, "uri")
-	}
-}
-
-// upstreamOutcome describes the answer of a server for telemetry.
-func (g *Gateway) upstreamOutcome(
-	ctx context.Context, active *telemetry.Active, m interop.Message, result json.RawMessage, err error,
-) telemetry.Outcome {
-	o := telemetry.Outcome{BytesIn: len(m.Params), BytesOut: len(result)}
-	switch rpc, ok := errors.AsType[*interop.RPCError](err); {
-	case err == nil && methods.IsToolError(result):
-		o.ErrorType = telemetry.ToolError
-	case err == nil || search.IsOvertaken(ctx):
-		return o
-	case ok:
-		o.Code, o.Message = rpc.Code, rpc.Message
-	default:
-		o.ErrorType, o.Message = errorKind(err), err.Error()
-	}
-	if active.TraceID() != "" {
-		o.Message = g.maskText(o.Message)
-	}
-	return o
-}
-
-// withMeta returns params with members of _meta changed. If that is not possible, the server gets them unchanged.
-func withMeta(params json.RawMessage, edits []wire.Edit) json.RawMessage {
-	if len(params) == 0 {
-		params = json.RawMessage(`{}`)
-	}
-	meta, ok := wire.Lookup(params, "_meta")
-	if !ok || meta[0] != '{' {
-		meta = json.RawMessage(`{}`)
-	}
-	var buffer [1 << 10]byte
-	meta, err := wire.AppendRewrite(buffer[:0], meta, edits...)
-	if err != nil {
-		return params
-	}
-	traced, err := wire.Rewrite(params, wire.Edit{Key: "_meta", Value: meta})
-	if err != nil {
-		return params
-	}
-	return traced
 }

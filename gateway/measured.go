@@ -1,12 +1,10 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
-	"net"
-	"net/url"
 	"time"
 
+	"github.com/indusagi/indus/gateway/internal/upstream"
 	"github.com/indusagi/indus/internal/telemetry"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
@@ -82,52 +80,14 @@ func (g *Gateway) sessionEnded(version, transport string, lasted time.Duration) 
 	g.opts.Control.Telemetry.SessionEnded(&telemetry.Operation{Protocol: version, Transport: transport}, lasted, "")
 }
 
-// connectionEnded returns a function that measures a connection to a server.
-func (g *Gateway) connectionEnded(
-	s config.Server, e *interop.EndpointOptions,
-) func(interop.EndpointStatus, time.Duration) {
-	transport := transportOf(s, e)
-	return func(st interop.EndpointStatus, lasted time.Duration) {
-		o := &telemetry.Operation{Server: s.ID, Protocol: st.Version, Transport: transport}
-		kind := ""
-		if st.Fault != nil {
-			kind = string(st.Fault.Kind)
-		}
-		g.opts.Control.Telemetry.SessionEnded(o, lasted, kind)
+// measured returns a server whose requests and connections telemetry has.
+func (g *Gateway) measured(s config.Server, e *interop.EndpointOptions) upstream.Server {
+	return upstream.Server{
+		Telemetry: g.opts.Control.Telemetry, Config: s, Endpoint: e, Transparent: s.ID == g.opts.Transparent,
+		ListsTool:   func(name string) bool { return g.mainView.listsTool(name) },
+		ListsPrompt: func(name string) bool { return g.listsPrompt(s.ID, name) },
+		Mask:        g.maskText,
 	}
-}
-
-// transportOf returns the transport of a server for telemetry.
-func transportOf(s config.Server, e *interop.EndpointOptions) string {
-	switch {
-	case e.Transport != nil:
-		return "memory"
-	case s.Transport == nil:
-		return ""
-	case s.Transport.Kind() == config.KindHTTP, s.Single && e.Elsewhere != nil: // another replica runs its process
-		return "http"
-	}
-	return string(s.Transport.Kind())
-}
-
-// addressOf returns HOST:PORT of a server at a URL for telemetry. It returns "" if the host is a secret.
-func addressOf(s config.Server) string {
-	var raw string
-	switch t := s.Transport.(type) {
-	case config.HTTP:
-		raw = t.URL
-	case config.SSE:
-		raw = t.URL
-	}
-	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" || s.Mask(u.Host) != u.Host {
-		return ""
-	}
-	port := u.Port()
-	if port == "" && u.Scheme == "https" {
-		port = "443"
-	}
-	return net.JoinHostPort(u.Hostname(), cmp.Or(port, "80"))
 }
 
 // listsPrompt reports whether a server lists a prompt, to any caller, by the cached lists.

@@ -92,8 +92,8 @@ func (g *Gateway) endpoints(
 			e.Around, e.Typed = append(slices.Clip(e.Around), g.wrapUpstream(origin)), g.sealResults(origin)
 		}
 		if g.opts.Control.Telemetry != nil {
-			e.Around = append(slices.Clip(e.Around), g.traceUpstream(s, &e))
-			e.Ended = g.connectionEnded(s, &e)
+			measured := g.measured(s, &e)
+			e.Around, e.Ended = append(slices.Clip(e.Around), measured.Trace), measured.Ended
 		}
 		if g.opts.Tap != nil {
 			e.Tap = g.tapServer(s.ID)

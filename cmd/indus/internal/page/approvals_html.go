@@ -7,6 +7,7 @@ import (
 
 	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
+	"github.com/indusagi/indus/cmd/indus/internal/page/readable"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	. "maragu.dev/gomponents"
 	. "maragu.dev/gomponents/html"
@@ -73,11 +74,11 @@ func untilMark(at time.Time, text string) Node {
 
 // argumentList shows the arguments of a call for reading.
 func argumentList(i *approval.Item) Node {
-	all, out := shownArguments(i.Shown), Group{}
+	all, out := readable.Arguments(i.Shown), Group{}
 	for at := 0; at < len(all); {
 		var facts Group
-		for ; at < len(all) && all[at].kind == shortArgument; at++ {
-			facts = append(facts, Dt(Text(all[at].name)), Dd(Text(all[at].text)))
+		for ; at < len(all) && all[at].Kind == readable.Short; at++ {
+			facts = append(facts, Dt(Text(all[at].Name)), Dd(Text(all[at].Text)))
 		}
 		if facts != nil {
 			out = append(out, Dl(Class("facts"), facts))
@@ -95,17 +96,17 @@ func argumentList(i *approval.Item) Node {
 	}
 }
 
-func longArgumentText(i *approval.Item, a *shownArgument) Node {
-	class, lines := "text", Node(Text(a.text))
-	switch a.kind {
-	case commandArgument:
+func longArgumentText(i *approval.Item, a *readable.Argument) Node {
+	class, lines := "text", Node(Text(a.Text))
+	switch a.Kind {
+	case readable.Command:
 		class = "command"
-	case diffArgument:
-		class, lines = "diff", diffLines(a.text)
+	case readable.Diff:
+		class, lines = "diff", diffLines(a.Text)
 	}
 	return Group{
-		P(Class("label"), Text(a.name)),
-		Pre(Class(class), TabIndex("0"), Role("group"), Aria("label", a.name+" of "+i.ID), lines),
+		P(Class("label"), Text(a.Name)),
+		Pre(Class(class), TabIndex("0"), Role("group"), Aria("label", a.Name+" of "+i.ID), lines),
 	}
 }
 

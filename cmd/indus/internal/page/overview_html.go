@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/cmd/indus/internal/page/readable"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	. "maragu.dev/gomponents"
 	. "maragu.dev/gomponents/html"
@@ -70,7 +71,7 @@ func needCard(inside ...Node) Node { return Article(Class("card need"), Group(in
 // callNeed is a call that waits, with both decisions.
 func callNeed(v *visit, row *approvalRow) Node {
 	i := &row.Item
-	title, fields, first := "approval-"+i.ID, []string{"id", i.ID}, firstArgument(i.Shown)
+	title, fields, first := "approval-"+i.ID, []string{"id", i.ID}, readable.First(i.Shown)
 	return Article(Class("card need urgent"), Aria("labelledby", title),
 		callHead(i, H3(ID(title), callTitle(i))),
 		If(first != "", P(Class("mono first"), Text(first))),

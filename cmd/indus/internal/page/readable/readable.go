@@ -1,4 +1,6 @@
-package page
+// Package readable shows the arguments of a call to the person who decides it: a text as lines, a change as a
+// difference, a command as a command. Start with [Arguments].
+package readable
 
 import (
 	"encoding/json"
@@ -9,25 +11,25 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 )
 
-// argumentKind is the way in which an argument is shown.
-type argumentKind int
+// Kind is the way in which an argument is shown.
+type Kind int
 
 const (
-	shortArgument   argumentKind = iota // a value on one line
-	longArgument                        // a text of several lines
-	commandArgument                     // a command or a query that runs
-	diffArgument                        // lines that begin with "-", "+" or a space
+	Short   Kind = iota // a value on one line
+	Long                // a text of several lines
+	Command             // a command or a query that runs
+	Diff                // lines that begin with "-", "+" or a space
 )
 
-// shownArgument is an argument of a call, for the person who decides. Its text is escaped.
-type shownArgument struct {
-	kind       argumentKind
-	name, text string
+// Argument is an argument of a call, for the person who decides. Its text is escaped.
+type Argument struct {
+	Kind       Kind
+	Name, Text string
 }
 
 const (
-	maxShortArgument  = 120 // characters on one line
-	maxShownArguments = 40
+	maxShort     = 120 // characters on one line
+	maxArguments = 40
 )
 
 // Names of arguments, by the practice of the servers that have them.
@@ -38,18 +40,18 @@ var (
 	newNames     = []string{"newText", "new_text", "new_string", "new_str", "newString", "replace"}
 )
 
-// shownArguments returns the arguments of a call for a person, in their order, or nil if they are only JSON. Texts that
+// Arguments returns the arguments of a call for a person, in their order, or nil if they are only JSON. Texts that
 // replace each other are a difference.
-func shownArguments(raw json.RawMessage) (all []shownArgument) {
+func Arguments(raw json.RawMessage) (all []Argument) {
 	members, err := wire.Members(raw)
-	if err != nil || len(members) > maxShownArguments {
+	if err != nil || len(members) > maxArguments {
 		return nil
 	}
 	edit, isEdit := editOf(members)
 	for _, m := range members {
 		switch {
 		case isEdit && slices.Contains(newNames, m.Key):
-			all = append(all, shownArgument{diffArgument, "Change", edit})
+			all = append(all, Argument{Diff, "Change", edit})
 		case isEdit && slices.Contains(oldNames, m.Key):
 		default:
 			all = append(all, argumentsOf(m)...)
@@ -59,42 +61,42 @@ func shownArguments(raw json.RawMessage) (all []shownArgument) {
 }
 
 // argumentsOf returns one argument, or a difference for each element of a list of edits.
-func argumentsOf(m wire.Member) (all []shownArgument) {
+func argumentsOf(m wire.Member) (all []Argument) {
 	name := show.Escaped(m.Key)
 	if text, isText := wire.Unquote(m.Value); isText {
-		return []shownArgument{{kindOf(m.Key, text), name, escapedLines(text)}}
+		return []Argument{{kindOf(m.Key, text), name, escapedLines(text)}}
 	}
 	elements, err := wire.Elements(m.Value)
-	for i := 0; err == nil && i < len(elements) && i < maxShownArguments; i++ {
+	for i := 0; err == nil && i < len(elements) && i < maxArguments; i++ {
 		members, _ := wire.Members(elements[i])
 		edit, isEdit := editOf(members)
 		if !isEdit || len(members) != 2 {
 			all = nil
 			break
 		}
-		all = append(all, shownArgument{diffArgument, name, edit})
+		all = append(all, Argument{Diff, name, edit})
 	}
 	if len(all) == len(elements) && len(all) > 0 {
 		return all
 	}
 	text := escapedLines(show.CompactJSON(m.Value))
-	if len([]rune(text)) <= maxShortArgument {
-		return []shownArgument{{shortArgument, name, text}}
+	if len([]rune(text)) <= maxShort {
+		return []Argument{{Short, name, text}}
 	}
-	return []shownArgument{{longArgument, name, escapedLines(show.IndentJSON(m.Value))}}
+	return []Argument{{Long, name, escapedLines(show.IndentJSON(m.Value))}}
 }
 
-func kindOf(name, text string) argumentKind {
+func kindOf(name, text string) Kind {
 	name = strings.ToLower(name)
 	switch {
 	case slices.Contains(diffNames, name):
-		return diffArgument
+		return Diff
 	case slices.Contains(commandNames, name):
-		return commandArgument
-	case strings.Contains(text, "\n") || len([]rune(text)) > maxShortArgument:
-		return longArgument
+		return Command
+	case strings.Contains(text, "\n") || len([]rune(text)) > maxShort:
+		return Long
 	}
-	return shortArgument
+	return Short
 }
 
 // editOf returns the difference between the old and the new text among the members of an object.
@@ -125,8 +127,8 @@ func lineDiff(before, after string) string {
 		end++
 	}
 	var out []string
-	add := func(mark string, lines []string) {
-		for _, line := range lines {
+	add := func(mark string, texts []string) {
+		for _, line := range texts {
 			out = append(out, mark+line)
 		}
 	}
@@ -137,24 +139,27 @@ func lineDiff(before, after string) string {
 	return strings.Join(out, "\n")
 }
 
-// firstArgument returns the first line of the arguments of a call, for a list of calls: the command, if there is one,
+// First returns the first line of the arguments of a call, for a list of calls: the command, if there is one,
 // else the first values.
-func firstArgument(raw json.RawMessage) string {
-	all := shownArguments(raw)
-	if i := slices.IndexFunc(all, func(a shownArgument) bool { return a.kind == commandArgument }); i >= 0 {
-		return firstLine(all[i].text)
+func First(raw json.RawMessage) string {
+	all := Arguments(raw)
+	if i := slices.IndexFunc(all, func(a Argument) bool { return a.Kind == Command }); i >= 0 {
+		return firstLine(all[i].Text)
 	}
 	var words []string
 	for _, a := range all {
-		words = append(words, a.name+": "+firstLine(a.text))
+		words = append(words, a.Name+": "+firstLine(a.Text))
 	}
 	return firstLine(strings.Join(words, ", "))
 }
 
 func firstLine(text string) string {
 	line, _, more := strings.Cut(strings.TrimSpace(text), "\n")
-	if line = show.Cut(line, maxShortArgument); more {
+	if line = show.Cut(line, maxShort); more {
 		line += " …"
 	}
 	return line
 }
+
+// escapedLines returns a text of several lines, with all invisible and control characters as escapes.
+func escapedLines(text string) string { return show.EscapedExcept(text, "\n") }
