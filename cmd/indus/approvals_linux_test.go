@@ -82,7 +82,7 @@ func TestWatchAsksAboutApprovals(t *testing.T) {
 	if _, err := w.Decide(t.Context(), fourth, decision); err != nil {
 		t.Fatal(err)
 	}
-	a.seen.waitFor(t, fourth+` needs no answer any more: denied by user:bob at .*\. Press Enter\r\n$`, a.done)
+	a.seen.waitFor(t, fourth+` needs no answer any more: denied by user:bob at .*\.\s+Press Enter\r\n$`, a.done)
 	a.types("\n")
 	a.seen.waitFor(t, `allow `+fifth+`\? \[y/n\] $`, a.done)
 	w.are("denied waiting", fourth, fifth)

@@ -168,7 +168,7 @@ func TestApproveShowsAllOfIt(t *testing.T) {
 	padding := strings.Repeat("harmless ", 1000)
 	a := startApprove(t,
 		`{"servers": {"fs  .indusvx/mcp.json:3: fine": {"command": "sh", "args": ["-c", "`+padding+`; the end of it"]}}}`)
-	a.seen.waitFor(t, `; the end of it'(.*\n)*approve 'fs  \.indusvx/mcp\.json:3: fine'\? \[y/N\] $`, a.done)
+	a.seen.waitFor(t, `; the end of\s+it'(.*\n)*approve 'fs  \.indusvx/mcp\.json:3: fine'\? \[y/N\] $`, a.done)
 	a.types("n\n")
 	a.ends(0)
 }

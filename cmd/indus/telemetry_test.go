@@ -101,9 +101,12 @@ func TestATraceLeadsThroughServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, pattern := range []string{
-		`mcp_server_operation_duration_seconds_count\{[^}]*gen_ai_tool_name="echo_raw"[^}]*indus_server="good"[^}]*\} 2\n`,
-		`mcp_client_operation_duration_seconds_count\{[^}]*gen_ai_tool_name="echo_raw"[^}]*indus_server="good"[^}]*\} 2\n`,
-		`mcp_server_operation_duration_seconds_count\{[^}]*gen_ai_tool_name="_OTHER"[^}]*\} 2\n`,
+		`mcp_server_operation_duration_seconds_count\{[^}]*="echo_raw"[^}]*indus_server="good"[^}]*="2025-11-25"[^}]*\} 1\n`,
+		`mcp_server_operation_duration_seconds_count\{[^}]*="echo_raw"[^}]*indus_server="good"[^}]*="2026-07-28"[^}]*\} 1\n`,
+		`mcp_client_operation_duration_seconds_count\{[^}]*="echo_raw"[^}]*indus_server="good"[^}]*="2025-11-25"[^}]*\} 1\n`,
+		`mcp_client_operation_duration_seconds_count\{[^}]*="echo_raw"[^}]*indus_server="good"[^}]*="2026-07-28"[^}]*\} 1\n`,
+		`mcp_server_operation_duration_seconds_count\{[^}]*="_OTHER"[^}]*="2025-11-25"[^}]*\} 1\n`,
+		`mcp_server_operation_duration_seconds_count\{[^}]*="_OTHER"[^}]*="2026-07-28"[^}]*\} 1\n`,
 		`mcp_server_session_duration_seconds_count\{[^}]*mcp_protocol_version="2025-11-25"[^}]*\} 1\n`,
 		`indus_server_phase\{indus_phase="ready",indus_server="good"[^}]*\} 1\n`,
 		`indus_server_tools\{indus_server="good"[^}]*\} [1-9]`,

@@ -76,7 +76,12 @@ async function click(page, selector) {
     await page.waitForSelector(selector, { timeout: 20_000 });
     await until(page, () => performance.now() - earlier.time > settling);
     await page.evaluate(() => { document.getElementById("connection").textContent = ""; });
-    await page.click(selector);
+    try {
+      await page.click(selector);
+    } catch (e) { // the page has replaced the button before it was pressed
+      if (!/detached/.test(e.message)) throw e;
+      continue;
+    }
     const text = await page.$eval("#connection", (e) => e.textContent).catch(() => "");
     if (!text.includes("press again")) return;
   }
@@ -168,10 +173,10 @@ async function look(page, at, width, scheme) {
   must(wide.length === 0 || width > 600 && wide.every((e) => !e.startsWith("<html")), `${at}: too wide: ${wide.slice(0, 3)}`);
 }
 
-// picture writes the first screens of a page.
+// picture writes the first screens of a page in half of their size, which package picture halves again.
 async function picture(page, name, width) {
   const height = await page.evaluate(() => document.documentElement.scrollHeight);
-  const clip = { x: 0, y: 0, width, height: Math.min(height, 1200) };
+  const clip = { x: 0, y: 0, width, height: Math.min(height, 1200), scale: 0.5 };
   await page.screenshot({ path: `${given.pictures}/${name}.png`, clip, captureBeyondViewport: true });
 }
 

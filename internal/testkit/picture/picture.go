@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	scale  = 4  // pixels of a page for one of a golden picture, in each direction
+	scale  = 2  // pixels of a given picture for one of a golden picture, in each direction
 	levels = 16 // of gray
 	cell   = 4  // pixels of a golden picture that are compared by their mean, in each direction
 	// maxDistance is the difference of two means of gray, of 255, that a reader does not see as another layout.
