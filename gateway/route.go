@@ -179,7 +179,7 @@ func (v *view) requestURI(ctx context.Context, row *methods.Row, m interop.Messa
 	}
 	x := exchangeOf(ctx)
 	x.search = true
-	raw, err, first := search.First(ctx, len(candidates), ask)
+	raw, first, err := search.First(ctx, len(candidates), ask)
 	if first < 0 {
 		return nil, v.unknownURI(m, uri)
 	}

@@ -38,7 +38,9 @@ type Message struct {
 	Of uint64
 	// Sending is called before a request is sent to a server, with its id on the connection and the revision of MCP there.
 	// It must not block. If it is nil, nothing is called.
-	Sending interface{ Sent(id int64, revision string) }
+	Sending interface {
+		Sent(id int64, revision string)
+	}
 
 	back     Peer          // receives messages of the exchange; if it is nil, Receive does
 	tool     *listing.Tool // the called tool, if it is known

@@ -55,7 +55,6 @@ func (p *restartedPlace) restart() {
 				close(p.began)
 				<-ctx.Done()
 			case strings.Contains(string(r.Params.Arguments), "ask"):
-				//lint:ignore SA1019 legacy servers ask in this way
 				if _, err := r.Session.Elicit(ctx, &mcp.ElicitParams{Message: "go on?"}); err != nil {
 					return nil, err
 				}

@@ -236,7 +236,7 @@ func (d *document) text(c *container, i int) int {
 		before.after = d.done
 		c.keep(before)
 	default: // a flag of a command line
-		c.hides = isSecretFlag(s) && strings.IndexAny(s, "= ") < 0
+		c.hides = isSecretFlag(s) && !strings.ContainsAny(s, "= ")
 	}
 	return end
 }

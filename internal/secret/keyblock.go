@@ -118,7 +118,7 @@ func isKeyLine(line string, closed bool) bool {
 	if line[n] == ' ' && n >= 16 { // line ends have become spaces
 		return strings.Trim(line, " ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=") == ""
 	}
-	return closed && strings.IndexAny(line, " \t;|&<>$(`") < 0
+	return closed && !strings.ContainsAny(line, " \t;|&<>$(`")
 }
 
 // isKeyHeader reports whether a line is a header of an encrypted key, such as "Proc-Type: 4,ENCRYPTED".

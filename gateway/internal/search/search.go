@@ -28,7 +28,7 @@ const (
 // answered that it does not know the URI.
 func First(
 	ctx context.Context, servers int, ask func(ctx context.Context, server int) (json.RawMessage, error),
-) (raw json.RawMessage, err error, first int) {
+) (raw json.RawMessage, first int, err error) {
 	type answer struct {
 		raw json.RawMessage
 		err error
@@ -68,10 +68,10 @@ func First(
 		case a.err != nil && outer.Err() == nil && isLate(a.err):
 			err, last = errLate, i
 		case a.err == nil || !isNotFound(a.err):
-			return a.raw, a.err, i
+			return a.raw, i, a.err
 		}
 	}
-	return nil, err, last
+	return nil, last, err
 }
 
 // ErrOvertaken ends the requests to the other servers. It is no error of the client's request.

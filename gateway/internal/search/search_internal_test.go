@@ -42,12 +42,12 @@ func TestAServerThatHangsHidesNoOther(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			askOne := func(ctx context.Context, i int) (json.RawMessage, error) { return ask(ctx, c.servers[i]) }
 			n := len(c.servers)
-			if raw, err, first := First(t.Context(), n, askOne); string(raw) != c.want || err != c.err || first != c.first {
+			if raw, first, err := First(t.Context(), n, askOne); string(raw) != c.want || err != c.err || first != c.first {
 				t.Errorf("%v: %s, %v, %v", c.servers, raw, err, first)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			if _, err, _ := First(ctx, n, askOne); err == errLate {
+			if _, _, err := First(ctx, n, askOne); err == errLate {
 				t.Errorf("%v: who asked has gone: %v", c.servers, err)
 			}
 		})

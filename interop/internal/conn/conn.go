@@ -48,7 +48,9 @@ type Request struct {
 	Receive Receiver
 	Of      uint64 // Message.Of of all messages that belong to this request
 	// Sending is called before the request is sent, with its id and the revision of the connection. It may be nil.
-	Sending interface{ Sent(id int64, revision string) }
+	Sending interface {
+		Sent(id int64, revision string)
+	}
 
 	quiet bool // part of the handshake: it is not cancelled, and does not end a session
 }

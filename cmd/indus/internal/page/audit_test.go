@@ -60,7 +60,7 @@ permit(principal == User::"x", action == Action::"call", resource);`})
 		t.Errorf("%+v", got)
 	}
 	for query, want := range map[string]string{
-		"text=NEEDLE": "one", "outcome=denied": "s__two", "server=s&outcome=allowed": "one", "tool=none": "", "since=1h&tool=one": "one",
+		"text=NEEDLE": "one", "outcome=denied": "two", "server=s&outcome=allowed": "one", "tool=none": "", "since=1h&tool=one": "one",
 		"until=1h": "", "principal=user:bob": "",
 	} {
 		got = auditJSON{}
