@@ -88,8 +88,8 @@ func checkThinking(m message) error {
 	first := slices.IndexFunc(m.Content, isThinking)
 	switch {
 	case first > 0:
-		return refusal(fmt.Sprintf(".content.0: If an assistant message contains any thinking blocks, the first block must be "+
-			"`thinking` or `redacted_thinking`. Found `%s`.", m.Content[0].Type))
+		return refusal(fmt.Sprintf(".content.0: If an assistant message contains any thinking blocks, the first block "+
+			"must be `thinking` or `redacted_thinking`. Found `%s`.", m.Content[0].Type))
 	case first == 0 && isThinking(m.Content[len(m.Content)-1]):
 		return refusal(": The final block in an assistant message cannot be `thinking`.")
 	}
