@@ -12,7 +12,19 @@ import (
 // path below it is a server with 40 tools.
 func Hostile(t testing.TB) (url string) {
 	t.Helper()
-	p := fixture.Start(t, fixture.Command{Path: Node(t), Args: []string{File(t, "hostile.mjs")}})
+	return listening(t, "hostile.mjs")
+}
+
+// Restarted starts the servers of restarted.mjs, which can lose their sessions as in a restart, and returns their URL.
+func Restarted(t testing.TB) (url string) {
+	t.Helper()
+	return listening(t, "restarted.mjs")
+}
+
+// listening starts a file of ours that prints its URL.
+func listening(t testing.TB, name string) (url string) {
+	t.Helper()
+	p := fixture.Start(t, fixture.Command{Path: Node(t), Args: []string{File(t, name)}})
 	url = p.Line()
 	p.Drain()
 	return url
