@@ -81,7 +81,7 @@ func TestEndpointASlowListenerCostsBoundedMemory(t *testing.T) {
 	t.Parallel()
 	s := newSlowReceiver()
 	r := withoutDeadlines(t, &interop.EndpointOptions{Receive: s.receive}, "-no-list-changed")
-	note := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1,"message":"%s"}}`, strings.Repeat("x", 1<<20))
+	const note = `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1,"message":"$MIB"}}`
 	small := `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}`
 	lines := []string{small}
 	for range 24 {
