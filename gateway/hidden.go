@@ -55,10 +55,12 @@ func (v *view) resolveTool(it *item) (reason string) {
 			}
 		}
 	}
-	for _, e := range v.gateway.attached.Changed() {
-		if e.Name == qualified && slices.Contains(s.Held, qualified) {
-			it.Item = v.gateway.PolicyItem(e.Server, e.Tool)
-			return reasonHeld
+	if slices.Contains(s.Held, qualified) {
+		for _, e := range v.gateway.attached.Changed() {
+			if e.Name == qualified {
+				it.Item = v.gateway.PolicyItem(e.Server, e.Tool)
+				return reasonHeld
+			}
 		}
 	}
 	server, own := v.ownerByPrefix(qualified)
