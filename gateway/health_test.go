@@ -14,9 +14,10 @@ import (
 // Every caller can see whether clients are served, but nothing about the servers.
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	g := shelf{}.open(t, gateway.Options{Host: host.Options{
+	var g *gateway.Gateway
+	g = shelf{}.open(t, gateway.Options{Host: host.Options{
 		Authenticate: func(*http.Request) (toolbox.Principal, error) { return "", errors.New("nobody") },
-	}})
+	}, Ready: func() bool { return g.Restarts("a") == 0 }})
 	health := func(method, want string, status int) {
 		t.Helper()
 		w := httptest.NewRecorder()

@@ -55,10 +55,12 @@ func (v *view) resolveTool(it *item) (reason string) {
 			}
 		}
 	}
-	for _, e := range v.gateway.attached.Changed() {
-		if e.Name == qualified && slices.Contains(s.Held, qualified) {
-			it.Item = v.gateway.PolicyItem(e.Server, e.Tool)
-			return reasonHeld
+	if slices.Contains(s.Held, qualified) {
+		for _, e := range v.gateway.attached.Changed() {
+			if e.Name == qualified {
+				it.Item = v.gateway.PolicyItem(e.Server, e.Tool)
+				return reasonHeld
+			}
 		}
 	}
 	server, own := v.ownerByPrefix(qualified)
@@ -138,22 +140,12 @@ func (v *view) resolveUnlisted(it *item, requester listRequester) (reason string
 	return reason
 }
 
-// partActions has the actions of requests for prompts and resources. The others are policy.Read.
-var partActions = map[string]policy.Action{
-	"prompts/get": policy.Get, "resources/subscribe": policy.Subscribe, "resources/unsubscribe": policy.Subscribe,
-	"subscriptions/listen": policy.Subscribe, "completion/complete": policy.Complete,
-}
-
 // unlisted returns the answer to a request for an item that the client does not see, and records it.
 func (v *view) unlisted(ctx context.Context, m interop.Message, it *item) error {
 	unknown := v.unknown(m, it) // with the caller's name
 	x := exchangeOf(ctx)
 	if x.main == nil {
 		return unknown
-	}
-	it.action = partActions[m.Method]
-	if it.action == "" {
-		it.action = policy.Read
 	}
 	if reason := v.resolvePart(it, requesterOf(ctx)); reason != "" {
 		x.hide(ctx, it, reason)

@@ -152,8 +152,8 @@ func (v *view) unknown(m interop.Message, it *item) error {
 }
 
 // unlistedURI is unlisted for a URI.
-func (v *view) unlistedURI(ctx context.Context, m interop.Message, uri string) error {
-	return v.unlisted(ctx, m, &item{Item: policy.Item{Kind: policy.Resource, Name: uri}})
+func (v *view) unlistedURI(ctx context.Context, m interop.Message, action policy.Action, uri string) error {
+	return v.unlisted(ctx, m, &item{action: action, Item: policy.Item{Kind: policy.Resource, Name: uri}})
 }
 
 // ownTask is a task of a server.

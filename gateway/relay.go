@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/gateway/internal/definition"
 	"github.com/indusagi/indus/gateway/internal/naming"
 	"github.com/indusagi/indus/internal/canonical"
 	"github.com/indusagi/indus/internal/protocol"
@@ -18,7 +19,6 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
-	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -107,7 +107,7 @@ func (g *Gateway) endpoints(
 type serverOrigin struct{ server, fingerprint string }
 
 func originOf(s config.Server) serverOrigin {
-	return serverOrigin{s.ID, ledger.Fingerprint(config.Server{ID: s.ID, Transport: s.Transport, Identity: s.Identity})}
+	return serverOrigin{s.ID, definition.Fingerprint(s)}
 }
 
 // seal returns the data of a token: the origin, the view of ctx and the server's own bytes.

@@ -91,7 +91,8 @@ func (v *view) getPrompt(ctx context.Context, row *methods.Row, m interop.Messag
 	}
 	owner, ok := v.lookup(ctx, "prompts/list", requesterOf(ctx), name)
 	if !ok {
-		return nil, v.unlisted(ctx, m, &item{Item: policy.Item{Kind: policy.Prompt, Name: name}})
+		it := &item{action: policy.Get, Item: policy.Item{Kind: policy.Prompt, Name: name}}
+		return nil, v.unlisted(ctx, m, it)
 	}
 	return v.requestOwner(ctx, row, owner, name, m, wire.Edit{Key: "name", Value: wire.Quote(owner.own)})
 }
@@ -173,7 +174,7 @@ func (v *view) requestURI(ctx context.Context, row *methods.Row, m interop.Messa
 	}
 	switch len(candidates) {
 	case 0:
-		return nil, v.unlistedURI(ctx, m, uri)
+		return nil, v.unlistedURI(ctx, m, policy.Read, uri)
 	case 1:
 		return ask(ctx, 0)
 	}
@@ -299,7 +300,7 @@ func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage
 	}
 	switch {
 	case !found:
-		it := &item{Item: policy.Item{Kind: policy.Resource, Name: name}}
+		it := &item{action: policy.Complete, Item: policy.Item{Kind: policy.Resource, Name: name}}
 		if ref.key == "name" {
 			it.Kind = policy.Prompt
 		}

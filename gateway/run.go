@@ -163,11 +163,12 @@ func (g *Gateway) health(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g.mu.Lock()
-	stopping := g.closed || g.leaving.Load() || g.opts.Ready != nil && !g.opts.Ready()
+	stopping := g.closed || g.leaving.Load()
 	g.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	if stopping && r.URL.Path != pathLive {
+	isReady := func() bool { return g.opts.Ready == nil || g.opts.Ready() }
+	if r.URL.Path != pathLive && (stopping || !isReady()) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = io.WriteString(w, `{"status":"stopping"}`)
 		return

@@ -77,7 +77,7 @@ func (v *view) subscribe(
 	}
 	subscribing.Wait()
 	if len(owners) == 0 {
-		_ = v.unlistedURI(ctx, m, uri)
+		_ = v.unlistedURI(ctx, m, policy.Subscribe, uri)
 	}
 	stops = slices.DeleteFunc(stops, func(stop func()) bool { return stop == nil })
 	if len(stops) == 0 {
@@ -116,7 +116,7 @@ func (v *view) unsubscribe(ctx context.Context, m interop.Message, uri string) e
 	}
 	switch {
 	case len(owners) == 0:
-		return v.unlistedURI(ctx, m, uri)
+		return v.unlistedURI(ctx, m, policy.Subscribe, uri)
 	case !slices.ContainsFunc(owners, subscribes):
 		return protocol.MethodNotFound(m.Method)
 	case len(owners) > 1: // no server lists it

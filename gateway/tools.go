@@ -239,11 +239,8 @@ func (t *shownTools) findTool(ctx context.Context, c toolbox.Call) (*toolbox.Des
 	if d != nil || t.rights == nil {
 		return d, nil
 	}
-	if err := t.gateway.attached.Wait(ctx); err != nil { // until the fleet has its servers
-		return nil, err
-	}
 	qualified := t.qualified(c.Name)
-	if err := t.gateway.attached.Fleet.Await(ctx, qualified); err != nil && ctx.Err() != nil {
+	if err := t.gateway.awaitTool(ctx, qualified); err != nil && ctx.Err() != nil {
 		return nil, err
 	}
 	names := t.toolNamesFor(c.Caller)
@@ -264,14 +261,19 @@ func (t *shownTools) findTool(ctx context.Context, c toolbox.Call) (*toolbox.Des
 	return nil, nil
 }
 
+// awaitTool waits until the fleet has its servers, and then as [interop.Fleet.Await].
+func (g *Gateway) awaitTool(ctx context.Context, qualified string) error {
+	if err := g.attached.Wait(ctx); err != nil {
+		return err
+	}
+	return g.attached.Fleet.Await(ctx, qualified)
+}
+
 // checkModels refuses a call of a tool for apps alone. Only a list shows that, so it waits until the tool is listed.
 func (t *shownTools) checkModels(ctx context.Context, c toolbox.Call) error {
 	n := t.toolNamesFor(c.Caller)
 	if !n.apps[c.Name] && n.byName[c.Name] == nil {
-		if err := t.gateway.attached.Wait(ctx); err != nil {
-			return err
-		}
-		if err := t.gateway.attached.Fleet.Await(ctx, c.Name); err != nil {
+		if err := t.gateway.awaitTool(ctx, c.Name); err != nil {
 			return err
 		}
 		n = t.toolNamesFor(c.Caller)

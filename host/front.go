@@ -118,7 +118,7 @@ func (f *front) answer(ctx context.Context, r *frontRequest) frontAnswer {
 	if r.params != nil && r.params[0] != '{' {
 		return frontError(http.StatusBadRequest, interop.CodeInvalidParams, "params must be an object")
 	}
-	if strings.HasPrefix(r.method, "notifications/") { // with an id
+	if protocol.IsNote(r.method) { // with an id
 		return methodNotFound(r.method)
 	}
 	if r.method != protocol.MethodPing && r.method != protocol.MethodListen && !r.isEntered {

@@ -84,7 +84,13 @@ func IsForModels(tool json.RawMessage) bool {
 	return err != nil || slices.ContainsFunc(all, func(e json.RawMessage) bool { return string(e) == `"model"` })
 }
 
-// Origin identifies the program of a server: its [ledger.Fingerprint], and the values of its variables and headers. A
+// Fingerprint is [ledger.Fingerprint] of the program of a server. Descriptions that replace the server's own do not
+// count.
+func Fingerprint(s config.Server) string {
+	return ledger.Fingerprint(config.Server{ID: s.ID, Transport: s.Transport, Identity: s.Identity})
+}
+
+// Origin identifies the program of a server: its [Fingerprint], and the values of its variables and headers. A
 // part of a value that is a likely secret does not count: it may be another one without a change of the program.
 func Origin(s config.Server) string {
 	h := sha256.New()
@@ -101,8 +107,7 @@ func Origin(s config.Server) string {
 	case config.SSE:
 		pairs(t.Headers)
 	}
-	of := config.Server{ID: s.ID, Transport: s.Transport, Identity: s.Identity}
-	return ledger.Fingerprint(of) + hex.EncodeToString(h.Sum(nil)[:8])
+	return Fingerprint(s) + hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // Program returns what a server runs, for a person: its command and arguments, or its URL.

@@ -20,6 +20,9 @@ func HasOneReading(uri string) bool {
 		return false
 	}
 	literal, _, _ := strings.Cut(uri, "{")
+	if !policy.IsSpecial(literal) {
+		return true
+	}
 	var encoded strings.Builder
 	for _, b := range []byte(literal) {
 		if b <= ' ' || b >= 0x7f || strings.IndexByte("\"<>^|`}", b) >= 0 {
@@ -29,7 +32,7 @@ func HasOneReading(uri string) bool {
 		}
 	}
 	_, err := policy.CanonicalURI(encoded.String())
-	return err == nil || !policy.IsSpecial(literal)
+	return err == nil
 }
 
 // maxEncodings bounds how often a URI may be percent-encoded to match a pattern.
