@@ -40,26 +40,12 @@ func wrapLine(line string, width int, commands []string) string {
 	if cell := strings.LastIndex(line, "  ") + 2; Columns(line[:cell]) > at && Columns(line[:cell]) <= width/2 {
 		at = Columns(line[:cell])
 	}
-	words := strings.Split(line[in:], " ") // two blanks have an empty word between them
-	wrapped, used, isFirst := line[:in], in, true
-	for len(words) > 0 {
+	var units []string
+	for words := strings.Split(line[in:], " "); len(words) > 0; { // two blanks have an empty word between them
 		n := unitWords(words, width-at, commands)
-		unit := strings.Join(words[:n], " ")
-		words = words[n:]
-		switch {
-		case isFirst:
-			isFirst = false
-		case used+1+Columns(unit) > width:
-			wrapped, used = strings.TrimRight(wrapped, " ")+"\n"+strings.Repeat(" ", at), at
-			if unit == "" {
-				continue
-			}
-		default:
-			unit = " " + unit
-		}
-		wrapped, used = wrapped+unit, used+Columns(unit)
+		units, words = append(units, strings.Join(words[:n], " ")), words[n:]
 	}
-	return wrapped
+	return strings.Join(placeUnits(line[:in], units, at, width), "\n")
 }
 
 // unitWords returns the number of the first words that stay on one line of at most most columns.

@@ -42,6 +42,9 @@ func TestLinesAreWrapped(t *testing.T) {
 		"2026-07-28 15:04:05  K3F9  enrolled  fs  read_file": {
 			"2026-07-28 15:04:05  K3F9  enrolled  fs", "  read_file",
 		},
+		"2026-07-28 15:04:05  K3F9  enrolled  fsa  read_file": { // two blanks at the end of a line
+			"2026-07-28 15:04:05  K3F9  enrolled  fsa", "  read_file",
+		},
 		`    {"a": "text of JSON that is left as it is", "b": 1}`: {
 			`    {"a": "text of JSON that is left as it is", "b": 1}`,
 		},
