@@ -8,12 +8,10 @@ import (
 
 // fitted returns text as out shows it: if out is a terminal, lines that are too wide are wrapped.
 func (s Streams) fitted(text string, out io.Writer) string {
-	file, ok := Terminal(out)
-	if !ok {
-		return text
+	if width := WidthOf(out, 0); width > 0 {
+		return wrapLines(text, width, s.Commands)
 	}
-	width, _ := ScreenSize(file)
-	return wrapLines(text, width, s.Commands)
+	return text
 }
 
 // wrapLines wraps lines that are wider than the terminal. Others, and lines of JSON, stay as they are. No URL, path or

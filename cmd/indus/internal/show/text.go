@@ -200,18 +200,10 @@ func (s Streams) WriteText(text string) error {
 	return err
 }
 
-// Wrap wraps text into lines of at most 80 columns, indented by in columns.
-func Wrap(text string, in int) string {
-	return strings.Join(WrapTo(text, in, 80), "\n")
-}
-
 // WrapTo wraps text into lines of at most width columns, indented by in columns.
 func WrapTo(text string, in, width int) []string {
-	return WrapColumn(strings.Repeat(" ", in)+text, in, width)
+	return fill(strings.Repeat(" ", in), text, in, width)
 }
-
-// WrapColumn wraps a line at width columns. Continuation lines begin at column at, where the text of the line begins.
-func WrapColumn(line string, at, width int) []string { return fill(line[:at], line[at:], at, width) }
 
 // HardWrap breaks a text at exactly the width.
 func HardWrap(s string, width int) (lines []string) {
