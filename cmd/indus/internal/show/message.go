@@ -54,6 +54,9 @@ func unitWords(words []string, most int, commands []string) int {
 	ends := func(word string) bool { return word == "" || strings.ContainsAny(word[len(word)-1:], "`,;:)?\"") }
 	if first := strings.TrimLeft(words[0], "(\"`"); first == "indus" && len(words) > 1 &&
 		slices.Contains(commands, strings.TrimRight(words[1], "`,;:)?\"")) {
+		if strings.HasPrefix(words[1], "-") { // a flag, with prose behind it
+			return 2
+		}
 		for n, isOpen := 2, false; n <= len(words); n++ {
 			isOpen = isOpen != (strings.Count(words[n-1], "'")%2 == 1) // a quoted argument
 			if !isOpen && ends(words[n-1]) {
