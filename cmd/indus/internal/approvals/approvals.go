@@ -206,5 +206,5 @@ func (f *showFlags) run(ctx context.Context, b *openBook, args []string, s show.
 	if f.asJSON {
 		return s.WriteIndented(item)
 	}
-	return s.WriteText(describeItem(&item, columnsOf(s.Out)))
+	return s.WriteText(describeItem(&item, show.WidthOf(s.Out, 0)))
 }

@@ -54,7 +54,7 @@ func (p *person) ask(ctx context.Context, b *openBook, i *approval.Item) (answer
 			cancel()
 		}
 	}()
-	question := fmt.Sprintf("%sallow %s? [y/n] ", describeItem(i, columnsOf(p.s.Err)), i.ID)
+	question := fmt.Sprintf("%sallow %s? [y/n] ", describeItem(i, show.WidthOf(p.s.Err, 0)), i.ID)
 	switch answer, err := p.s.Ask(waiting, question, p.lines); {
 	case err == nil:
 		return answerOf(answer), nil

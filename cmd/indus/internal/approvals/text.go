@@ -9,16 +9,6 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 )
 
-// columnsOf returns the width of a terminal, or 0 if the stream is not a terminal.
-func columnsOf(stream any) int {
-	file, ok := show.Terminal(stream)
-	if !ok {
-		return 0
-	}
-	width, _ := show.ScreenSize(file)
-	return width
-}
-
 // describeItem returns all about an item for a person. Texts of callers and servers are escaped, and each of their
 // lines is indented, also where a terminal of that many columns would wrap it. So none of them looks like a line of
 // indus. If columns is 0, lines are not wrapped.

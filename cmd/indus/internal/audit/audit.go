@@ -246,31 +246,28 @@ func verifyLogs(ctx context.Context, path string, head audit.Head) (v *describe.
 	if err != nil {
 		return nil, err
 	}
-	holder := paths[0] // the log in which the head is, or should be
-	for _, p := range paths[1:] {
-		without, err := audit.Verify(ctx, p)
-		if err != nil {
+	reports := make([]*audit.Report, len(paths))
+	for i, p := range paths {
+		if reports[i], err = audit.Verify(ctx, p); err != nil {
 			return nil, err
-		}
-		with, err := audit.Verify(ctx, p, head)
-		if err == nil && head != (audit.Head{}) && len(with.Damage) == len(without.Damage) {
-			holder = p
 		}
 	}
-	for _, p := range paths {
-		wanted := audit.Head{}
-		if p == holder {
-			wanted = head
+	if head != (audit.Head{}) {
+		holder, held := 0, (*audit.Report)(nil) // the log in which the head is, or should be
+		for i, p := range paths {
+			r, err := audit.Verify(ctx, p, head)
+			if err != nil {
+				return nil, err
+			}
+			if i == 0 || len(r.Damage) == len(reports[i].Damage) {
+				holder, held = i, r
+			}
 		}
-		r, err := audit.Verify(ctx, p, wanted)
-		if err != nil {
-			return nil, err
-		}
-		if one := describe.NewVerification(p, r); v == nil {
-			v = one
-		} else {
-			v.Add(one)
-		}
+		reports[holder] = held
+	}
+	v = describe.NewVerification(paths[0], reports[0])
+	for i := range paths[1:] {
+		v.Add(describe.NewVerification(paths[i+1], reports[i+1]))
 	}
 	return v, nil
 }

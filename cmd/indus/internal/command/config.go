@@ -22,6 +22,12 @@ func FilesFound(c *mcpconfig.Config) []string {
 	})
 }
 
+// LockFiles waits until no other process changes configuration files, and shows that it waits. unlock ends the lock.
+func LockFiles(ctx context.Context, s show.Streams) (unlock func(), err error) {
+	defer s.Waiting("waiting for another indus that changes the configuration")()
+	return mcpconfig.Lock(ctx, &mcpconfig.Options{Dry: true})
+}
+
 // CompleteServers completes the ids of servers that may start, for a command that takes up to most servers.
 func (f *ConfigFlags) CompleteServers(most int) cobra.CompletionFunc {
 	return Complete(most, func(ctx context.Context) []string { return IDs(f.dryServers(ctx)) })

@@ -59,11 +59,7 @@ const (
 
 // WriteHelp prints the help text of a command, with the flags of every command.
 func WriteHelp(s show.Streams, cmd *cobra.Command) error {
-	width := helpWidth
-	if file, ok := show.Terminal(s.Out); ok {
-		width, _ = show.ScreenSize(file)
-	}
-	_, err := fmt.Fprintln(s.Out, WholeHelp(cmd, width))
+	_, err := fmt.Fprintln(s.Out, WholeHelp(cmd, show.WidthOf(s.Out, helpWidth)))
 	return err
 }
 

@@ -73,7 +73,7 @@ func (h *History) Members(ctx context.Context) []string {
 	if err != nil {
 		return nil // the loss of the connection is reported
 	}
-	return append(MemberLines(members), MemberDifferences(members)...)
+	return append(MemberLines(members), show.Names(MemberDifferences(members), MemberDifference.String)...)
 }
 
 // Close ends the connection to the cluster.

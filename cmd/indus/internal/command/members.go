@@ -41,8 +41,14 @@ func MemberLines(members map[string]cluster.Member) (lines []string) {
 	return lines
 }
 
-// MemberDifferences returns a sentence for each fact that is not the same at all members.
-func MemberDifferences(members map[string]cluster.Member) (all []string) {
+// MemberDifference is a fact that is not the same at all members of a cluster.
+type MemberDifference struct{ What, Remedy string }
+
+// String returns a sentence.
+func (d MemberDifference) String() string { return d.What + ": " + d.Remedy + "." }
+
+// MemberDifferences returns the facts that are not the same at all members.
+func MemberDifferences(members map[string]cluster.Member) (all []MemberDifference) {
 	for _, fact := range comparedFacts {
 		values := map[string][]string{}
 		for _, name := range slices.Sorted(maps.Keys(members)) {
@@ -56,8 +62,8 @@ func MemberDifferences(members map[string]cluster.Member) (all []string) {
 		for _, value := range slices.Sorted(maps.Keys(values)) {
 			groups = append(groups, strings.Join(values[value], ", ")+": "+value)
 		}
-		all = append(all, show.Clean(fmt.Sprintf("The %s of the replicas differs (%s): %s.", fact.name,
-			strings.Join(groups, "; "), fact.remedy)))
+		what := fmt.Sprintf("The %s of the replicas differs (%s)", fact.name, strings.Join(groups, "; "))
+		all = append(all, MemberDifference{show.Clean(what), fact.remedy})
 	}
 	return all
 }

@@ -128,7 +128,7 @@ func NewRoot(s show.Streams, tree Tree) *cobra.Command {
 			group.AddCommand(newHelp(group, below[0].Name()))
 		}
 	}
-	s.Commands = commandNames(root)
+	s.Commands = append(commandNames(root), "-h")
 	return root
 }
 

@@ -88,9 +88,7 @@ func (f *connectFlags) perform(
 ) error {
 	unlock := func() {}
 	lock := func() (err error) {
-		stop := s.Waiting("waiting for another indus that changes the configuration")
-		unlock, err = mcpconfig.Lock(ctx, &mcpconfig.Options{Dry: true})
-		stop()
+		unlock, err = command.LockFiles(ctx, s)
 		return err
 	}
 	if f.yes {

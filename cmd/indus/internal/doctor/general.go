@@ -62,9 +62,8 @@ func (d *doctor) clusterSteps(ctx context.Context) (steps []step) {
 	for _, line := range command.MemberLines(members) {
 		steps = append(steps, okStep("member", line))
 	}
-	for _, text := range command.MemberDifferences(members) {
-		what, remedy, _ := strings.Cut(strings.TrimSuffix(text, "."), "): ")
-		steps = append(steps, noteStep("members", what+")", remedy))
+	for _, d := range command.MemberDifferences(members) {
+		steps = append(steps, noteStep("members", d.What, d.Remedy))
 	}
 	return steps
 }

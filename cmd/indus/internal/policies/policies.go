@@ -31,7 +31,7 @@ A session:
   $ cat policy.cedar
   permit(principal in Group::"dev", action, resource in Server::"github");
   @approve("other")
-    permit(principal, action == Action::"call",
+  permit(principal, action == Action::"call",
          resource == Tool::"github/merge");
   $ indus policy check policy.cedar
   indus: 2 rules are valid

@@ -101,7 +101,7 @@ func (p *replication) problems() (all []string) {
 		return true
 	})
 	if m := p.members.Load(); m != nil {
-		all = append(all, command.MemberDifferences(m.All())...)
+		all = append(all, show.Names(command.MemberDifferences(m.All()), command.MemberDifference.String)...)
 	}
 	return all
 }

@@ -72,17 +72,12 @@ func (f *scopeFlags) repeatFlags() string {
 // dryOptions returns the options of commands that read a configuration and start nothing.
 func dryOptions() *mcpconfig.Options { return &mcpconfig.Options{Dry: true} }
 
-// waitingForLock is shown while another process writes the configuration.
-const waitingForLock = "waiting for another indus that changes the configuration"
-
 // editFile changes the file that path returns, under a lock. If save is false, it writes nothing and takes no lock.
 func editFile(
 	ctx context.Context, s show.Streams, save bool, path func() (string, error), change func(*mcpconfig.Edit) error,
 ) (*mcpconfig.Edit, error) {
 	if save {
-		stop := s.Waiting(waitingForLock)
-		unlock, err := mcpconfig.Lock(ctx, dryOptions())
-		stop()
+		unlock, err := command.LockFiles(ctx, s)
 		if err != nil {
 			return nil, err
 		}

@@ -137,6 +137,16 @@ func (s Streams) ReportSlow(waiting func() []string) (stop func()) {
 	return func() { slow.Stop() }
 }
 
+// WidthOf returns the columns of a stream that is a terminal, and otherwise other.
+func WidthOf(stream any, other int) int {
+	file, ok := Terminal(stream)
+	if !ok {
+		return other
+	}
+	width, _ := ScreenSize(file)
+	return width
+}
+
 // ScreenSize returns the size of a terminal, or 80 by 24 if the size is unknown or too small.
 func ScreenSize(file *os.File) (width, height int) {
 	width, height, err := term.GetSize(int(file.Fd()))

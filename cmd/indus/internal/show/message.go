@@ -8,12 +8,10 @@ import (
 
 // fitted returns text as out shows it: if out is a terminal, lines that are too wide are wrapped.
 func (s Streams) fitted(text string, out io.Writer) string {
-	file, ok := Terminal(out)
-	if !ok {
-		return text
+	if width := WidthOf(out, 0); width > 0 {
+		return wrapLines(text, width, s.Commands)
 	}
-	width, _ := ScreenSize(file)
-	return wrapLines(text, width, s.Commands)
+	return text
 }
 
 // wrapLines wraps lines that are wider than the terminal. Others, and lines of JSON, stay as they are. No URL, path or
@@ -40,26 +38,12 @@ func wrapLine(line string, width int, commands []string) string {
 	if cell := strings.LastIndex(line, "  ") + 2; Columns(line[:cell]) > at && Columns(line[:cell]) <= width/2 {
 		at = Columns(line[:cell])
 	}
-	words := strings.Split(line[in:], " ") // two blanks have an empty word between them
-	wrapped, used, isFirst := line[:in], in, true
-	for len(words) > 0 {
+	var units []string
+	for words := strings.Split(line[in:], " "); len(words) > 0; { // two blanks have an empty word between them
 		n := unitWords(words, width-at, commands)
-		unit := strings.Join(words[:n], " ")
-		words = words[n:]
-		switch {
-		case isFirst:
-			isFirst = false
-		case used+1+Columns(unit) > width:
-			wrapped, used = strings.TrimRight(wrapped, " ")+"\n"+strings.Repeat(" ", at), at
-			if unit == "" {
-				continue
-			}
-		default:
-			unit = " " + unit
-		}
-		wrapped, used = wrapped+unit, used+Columns(unit)
+		units, words = append(units, strings.Join(words[:n], " ")), words[n:]
 	}
-	return wrapped
+	return strings.Join(placeUnits(line[:in], units, at, width), "\n")
 }
 
 // unitWords returns the number of the first words that stay on one line of at most most columns.
@@ -70,6 +54,9 @@ func unitWords(words []string, most int, commands []string) int {
 	ends := func(word string) bool { return word == "" || strings.ContainsAny(word[len(word)-1:], "`,;:)?\"") }
 	if first := strings.TrimLeft(words[0], "(\"`"); first == "indus" && len(words) > 1 &&
 		slices.Contains(commands, strings.TrimRight(words[1], "`,;:)?\"")) {
+		if strings.HasPrefix(words[1], "-") { // a flag, with prose behind it
+			return 2
+		}
 		for n, isOpen := 2, false; n <= len(words); n++ {
 			isOpen = isOpen != (strings.Count(words[n-1], "'")%2 == 1) // a quoted argument
 			if !isOpen && ends(words[n-1]) {

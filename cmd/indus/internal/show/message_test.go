@@ -42,12 +42,21 @@ func TestLinesAreWrapped(t *testing.T) {
 		"2026-07-28 15:04:05  K3F9  enrolled  fs  read_file": {
 			"2026-07-28 15:04:05  K3F9  enrolled  fs", "  read_file",
 		},
+		"2026-07-28 15:04:05  K3F9  enrolled  fsa  read_file": { // two blanks at the end of a line
+			"2026-07-28 15:04:05  K3F9  enrolled  fsa", "  read_file",
+		},
+		"indus: no such thing is known here; see indus -h": {
+			"indus: no such thing is known here; see", "  indus -h",
+		},
+		"indus: more about the words: indus -h lists all": {
+			"indus: more about the words: indus -h", "  lists all",
+		},
 		`    {"a": "text of JSON that is left as it is", "b": 1}`: {
 			`    {"a": "text of JSON that is left as it is", "b": 1}`,
 		},
 		`indus: type "indus serve" (or "indus mcp ls")`: {`indus: type "indus serve" (or`, `  "indus mcp ls")`},
 	} {
-		got := show.WrapLines(message, 40, []string{"mcp", "serve"})
+		got := show.WrapLines(message, 40, []string{"mcp", "serve", "-h"})
 		if diff := cmp.Diff(want, strings.Split(got, "\n")); diff != "" {
 			t.Errorf("%s: %s", message, diff)
 		}

@@ -28,7 +28,7 @@ type state struct {
 	Log       logFlag
 	WroteJSON bool     // JSON was written to stdout
 	HelpErr   error    // error of printing a help text, which cobra does not return
-	Commands  []string // names of the commands of indus, which are not broken over lines
+	Commands  []string // commands of indus, and flags, which stay on the line of their indus
 }
 
 // New returns the streams of one run.

@@ -27,11 +27,7 @@ const minCellWidth = 12
 
 // Write prints the rows in columns, separated by two spaces. On a terminal, the rows are fitted to its width.
 func (t *Table) Write(out io.Writer) error {
-	room := math.MaxInt
-	if file, ok := Terminal(out); ok {
-		room, _ = ScreenSize(file)
-	}
-	_, err := io.WriteString(out, t.In(room))
+	_, err := io.WriteString(out, t.In(WidthOf(out, math.MaxInt)))
 	return err
 }
 

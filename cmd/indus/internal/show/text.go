@@ -200,30 +200,22 @@ func (s Streams) WriteText(text string) error {
 	return err
 }
 
-// Wrap wraps text into lines of at most 80 columns, indented by in columns.
-func Wrap(text string, in int) string {
-	return strings.Join(WrapTo(text, in, 80), "\n")
-}
-
 // WrapTo wraps text into lines of at most width columns, indented by in columns.
 func WrapTo(text string, in, width int) []string {
-	return WrapColumn(strings.Repeat(" ", in)+text, in, width)
+	return fill(strings.Repeat(" ", in), text, in, width)
 }
-
-// WrapColumn wraps a line at width columns. Continuation lines begin at column at, where the text of the line begins.
-func WrapColumn(line string, at, width int) []string { return fill(line[:at], line[at:], at, width) }
 
 // HardWrap breaks a text at exactly the width.
 func HardWrap(s string, width int) (lines []string) {
-	line, used := "", 0
-	for _, r := range s {
+	start, used := 0, 0
+	for i, r := range s {
 		n := runeColumns(r)
 		if used+n > width {
-			lines, line, used = append(lines, line), "", 0
+			lines, start, used = append(lines, s[start:i]), i, 0
 		}
-		line, used = line+string(r), used+n
+		used += n
 	}
-	return append(lines, line)
+	return append(lines, s[start:])
 }
 
 // minTextWidth is the minimum width of the second column. In less space, text continues below the item.
@@ -239,22 +231,26 @@ func narrowed(at, width int) int {
 
 // fill returns head and the words of text in lines of at most width columns. Continuation lines begin at column at. The
 // line breaks of text have no meaning.
-func fill(head, text string, at, width int) (out []string) {
-	at = narrowed(at, width)
-	line, isEmpty := head, true
-	for _, word := range strings.FieldsFunc(text, isBlank) {
-		switch {
-		case isEmpty && (Columns(line)+Columns(word) <= width || strings.TrimSpace(line) == ""):
-			line += word
-		case isEmpty || Columns(line)+1+Columns(word) > width:
-			out = append(out, strings.TrimRight(line, " "))
-			line = strings.Repeat(" ", at) + word
-		default:
-			line += " " + word
+func fill(head, text string, at, width int) []string {
+	return placeUnits(head, strings.FieldsFunc(text, isBlank), narrowed(at, width), width)
+}
+
+// placeUnits returns head and units of text in lines of at most width columns, with a blank between units. Continuation
+// lines begin at column at, and never with an empty unit.
+func placeUnits(head string, units []string, at, width int) (lines []string) {
+	line, used := []byte(head), Columns(head)
+	hasText := strings.TrimSpace(head) != ""
+	for i, unit := range units {
+		blanks := min(i, 1)
+		n := Columns(unit)
+		if hasText && unit != "" && used+blanks+n > width {
+			lines = append(lines, strings.TrimRight(string(line), " "))
+			line, used, blanks = nil, 0, at
 		}
-		isEmpty = false
+		line = append(append(line, strings.Repeat(" ", blanks)...), unit...)
+		used, hasText = used+blanks+n, true
 	}
-	return append(out, line)
+	return append(lines, string(line))
 }
 
 // isBlank reports whether a line may be broken at r: at spaces and line breaks, but not at a no-break space.

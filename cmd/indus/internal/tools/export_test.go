@@ -6,6 +6,9 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 )
 
+// ToolHelp returns the help of a tool on a terminal of width columns.
+var ToolHelp = toolHelp
+
 // ToolList returns the rows in a file of tools.
 func ToolList(raw []byte) ([]string, error) {
 	l, err := readToolList("f.json", raw)

@@ -40,17 +40,20 @@ func (f *callFlags) help(ctx context.Context, name string, s show.Streams) error
 	if err != nil {
 		return err
 	}
-	return s.WriteWrapped(toolHelp(tool, heard))
+	return s.WriteWrapped(toolHelp(tool, heard, min(helpWidth, show.WidthOf(s.Out, helpWidth))))
 }
 
-func toolHelp(d toolbox.Descriptor, heard time.Time) string {
+// helpWidth is the width of the texts of a server in the help of a tool. On a narrower terminal, its width is used.
+const helpWidth = 80
+
+func toolHelp(d toolbox.Descriptor, heard time.Time, width int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, a tool of %s.\n", show.Clean(d.Name), show.Clean(d.Server))
 	if own := d.OwnName(); own != "" {
 		fmt.Fprintf(&b, "Its server names it %s.\n", show.Clean(own))
 	}
 	if d.Description != "" {
-		b.WriteString("\n" + indentedText(d.Description, 2))
+		b.WriteString("\n" + indentedText(d.Description, 2, width))
 	}
 	schema := signature.Parse(d.Schema).Resolved()
 	params := schema.Parameters()
@@ -67,7 +70,7 @@ func toolHelp(d toolbox.Descriptor, heard time.Time) string {
 	all := schema.Declarations(arguments.Style)
 	for i, p := range params {
 		b.WriteString("  " + show.Clean(all[i]) + "\n")
-		b.WriteString(indentedText(p.Schema.String("description"), 6))
+		b.WriteString(indentedText(p.Schema.String("description"), 6, width))
 	}
 	if params == nil {
 		b.WriteString("\nIt declares no arguments.\n")
@@ -90,11 +93,11 @@ func assignment(s signature.Schema) string {
 	return "="
 }
 
-// indentedText wraps the text of a server, and indents it by in columns.
-func indentedText(text string, in int) string {
+// indentedText wraps the text of a server at width columns, and indents it by in columns.
+func indentedText(text string, in, width int) string {
 	var b strings.Builder
 	for line := range strings.Lines(strings.TrimSpace(show.CleanLines(text))) {
-		b.WriteString(show.Wrap(strings.TrimSpace(line), in) + "\n")
+		b.WriteString(strings.Join(show.WrapTo(strings.TrimSpace(line), in, width), "\n") + "\n")
 	}
 	return b.String()
 }
