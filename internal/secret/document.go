@@ -65,9 +65,6 @@ func isMarked(s string) bool {
 	return s != "" && markLength(s) == len(s)
 }
 
-// MaskText returns a text with its likely secrets masked, each as "<secret: 12 characters>".
-func MaskText(s string) string { return maskNested(s, 0) }
-
 // maxNested is the depth of JSON documents in strings of documents.
 const maxNested = 3
 
@@ -86,7 +83,7 @@ func maskNested(s string, depth int) string {
 }
 
 // MaskLikely returns a JSON document with its likely secrets masked, each as "<secret: 12 characters>". These are the
-// values of members with the name of a secret, whatever they are, and the parts of texts that [MaskText] masks. Nothing
+// values of members with the name of a secret, whatever they are, and the likely secrets in all other texts. Nothing
 // else changes. The result is valid JSON. The time is linear in the length of the document. A document that was cut off
 // is masked up to its end.
 func MaskLikely(raw json.RawMessage) json.RawMessage { return maskDocument(raw, 0) }
