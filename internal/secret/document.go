@@ -65,6 +65,16 @@ func isMarked(s string) bool {
 	return s != "" && markLength(s) == len(s)
 }
 
+// hiddenValue returns the text that stands for a value with the name of a secret, after the word in front of a
+// credential.
+func hiddenValue(s string) string {
+	if isMarked(s) {
+		return s
+	}
+	word := Scheme(s)
+	return word + hiddenText(s[len(word):])
+}
+
 // maxNested is the depth of JSON documents in strings of documents.
 const maxNested = 3
 
@@ -184,9 +194,8 @@ func (d *document) replaceAgain(v *unnamed) {
 	if s == "" || isMarked(s) || d.done != v.after {
 		return
 	}
-	word := Scheme(s)
 	d.out, d.done = d.out[:v.out], v.done
-	d.replace(v.from, v.to, wire.Quote(word+hiddenText(s[len(word):])))
+	d.replace(v.from, v.to, wire.Quote(hiddenValue(s)))
 }
 
 // text reads the string at i, and returns the index after it.
@@ -207,15 +216,11 @@ func (d *document) text(c *container, i int) int {
 		}
 		return end
 	}
-	masked := s
 	before := unnamed{i, end, len(d.out), d.done, 0}
-	switch {
-	case c.hides && s != "" && !(c.object && isPlainKey(c.key) && !isKey(s)) && !(!c.object && s[0] == '-'):
-		if !isMarked(s) {
-			word := Scheme(s)
-			masked = word + hiddenText(s[len(word):])
-		}
-	default:
+	var masked string
+	if c.hidesText(s) {
+		masked = hiddenValue(s)
+	} else {
 		masked = maskNested(s, d.depth)
 	}
 	if masked != s {
@@ -236,6 +241,17 @@ func (d *document) text(c *container, i int) int {
 		c.hides = isSecretFlag(s) && !strings.ContainsAny(s, "= ")
 	}
 	return end
+}
+
+// hidesText reports whether a text is hidden because it is the next value.
+func (c *container) hidesText(s string) bool {
+	switch {
+	case !c.hides || s == "":
+		return false
+	case c.object:
+		return !isPlainKey(c.key) || isKey(s)
+	}
+	return s[0] != '-' // another flag
 }
 
 // isSecret reports whether the value of a member is a secret.
