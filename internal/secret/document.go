@@ -58,19 +58,9 @@ func markLength(s string) int {
 	return n + 1
 }
 
-// isMarked reports whether a value consists of the text that stands for a secret, with the word in front of a
-// credential.
-func isMarked(s string) bool {
-	s = s[len(Scheme(s)):]
-	return s != "" && markLength(s) == len(s)
-}
-
 // hiddenValue returns the text that stands for a value with the name of a secret, after the word in front of a
-// credential.
+// credential. If s is such a text, the result is s.
 func hiddenValue(s string) string {
-	if isMarked(s) {
-		return s
-	}
 	word := Scheme(s)
 	return word + hiddenText(s[len(word):])
 }
@@ -191,11 +181,12 @@ func (c *container) keep(v unnamed) {
 // replaceAgain hides a value whose name follows.
 func (d *document) replaceAgain(v *unnamed) {
 	s, _ := wire.Unquote(d.raw[v.from:v.to])
-	if s == "" || isMarked(s) || d.done != v.after {
+	hidden := hiddenValue(s)
+	if s == "" || hidden == s || d.done != v.after {
 		return
 	}
 	d.out, d.done = d.out[:v.out], v.done
-	d.replace(v.from, v.to, wire.Quote(hiddenValue(s)))
+	d.replace(v.from, v.to, wire.Quote(hidden))
 }
 
 // text reads the string at i, and returns the index after it.

@@ -146,7 +146,8 @@ func (x *scanner) restOfLine(start, to int) int {
 		}
 	}
 	line := lineStart(s, start)
-	if line > 0 && hasKey(s[lineStart(s, line-1):line]) || end+1 < len(s) && hasKey(s[end+1:min(len(s), end+1+maxIndent)]) {
+	if line > 0 && hasKey(s[lineStart(s, line-1):line]) ||
+		end+1 < len(s) && hasKey(s[end+1:min(len(s), end+1+maxIndent)]) {
 		return end - (len(s[to:end]) - len(strings.TrimRight(s[to:end], " \t\r")))
 	}
 	return 0
