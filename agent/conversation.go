@@ -76,16 +76,16 @@ func (c *conversation) addReply(recorded Message) {
 	if len(m.Parts) == 0 {
 		return
 	}
+	c.open = m.Calls()
 	c.recorded = map[string]string{}
 	for i, call := range recorded.Calls() {
-		c.recorded[m.Calls()[i].ID] = call.ID
+		c.recorded[c.open[i].ID] = call.ID
 	}
 	if c.last().Role == Assistant {
 		c.appendParts(Assistant, m.Parts...)
 	} else {
 		c.messages = append(c.messages, m)
 	}
-	c.open = m.Calls()
 	for _, call := range c.open {
 		c.results[call.ID] = false
 	}

@@ -48,17 +48,22 @@ func withoutImages(out toolbox.Outcome) (toolbox.Outcome, []Image) {
 func imageOf(b toolbox.Block) (Image, bool) {
 	mime, data, ok := b.Media()
 	detected := http.DetectContentType(data)
-	var kind struct{ Type string }
-	_ = json.Unmarshal(b.Wire.JSON, &kind)
 	switch {
-	case !ok, kind.Type == "resource" && !isShowable(detected): // a line about the resource is shown
+	case !ok:
 		return Image{}, false
 	case isShowable(detected):
 		mime = detected
+	case isResource(b): // a line about it is shown
+		return Image{}, false
 	case isShowable(mime):
 		mime = "not " + mime
 	}
 	return Image{mime, data}, true
+}
+
+func isResource(b toolbox.Block) bool {
+	var known struct{ Type string }
+	return json.Unmarshal(b.Wire.JSON, &known) == nil && known.Type == "resource"
 }
 
 // problem returns the reason for which the model does not receive an image after n others, or "".

@@ -132,8 +132,10 @@ func controlIn(s string, isPath bool) (byte, bool) {
 	i := strings.IndexFunc(s, func(c rune) bool {
 		return c < ' ' && c != 0 && (isPath || !strings.ContainsRune("\t\n\r", c)) || c == 0x7f
 	})
-	if m := brokenPath().FindStringSubmatchIndex(s); m != nil && (i < 0 || m[2] < i) {
-		i = m[2]
+	if strings.ContainsAny(s, "\t\n\r") { // few texts have any, and the pattern takes longer
+		if m := brokenPath().FindStringSubmatchIndex(s); m != nil && (i < 0 || m[2] < i) {
+			i = m[2]
+		}
 	}
 	if i < 0 {
 		return 0, false

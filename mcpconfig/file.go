@@ -187,27 +187,34 @@ func (f *configFile) noteMember(name string, m *hujson.ObjectMember) (intended s
 	if slices.Contains(known, name) {
 		return ""
 	}
-	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "", ".", "").Replace(name))
-	intended = similarMembers[plain]
-	for _, near := range text.Nearest(name, known, 1) {
-		if d := len(near) - len(name); intended == "" && (d*d <= 1 || strings.EqualFold(near, name)) {
-			intended = near
-		}
-	}
-	for begins, meant := range map[string]string{"audit": "audit", "polic": "policy", "approv": "approvals"} {
-		if intended == "" && strings.HasPrefix(plain, begins) {
-			intended = meant
-		}
-	}
-	for _, near := range text.Nearest(plain, slices.Collect(maps.Keys(similarMembers)), 1) {
-		if d := len(near) - len(plain); intended == "" && d*d <= 1 && len(plain) > 8 {
-			intended = similarMembers[near]
-		}
-	}
-	if intended != "" {
+	if intended = intendedMember(name, known); intended != "" {
 		f.note(m.Name.StartOffset, "unknown key "+tree.Quote(name), fmt.Sprintf("did you mean %q?", intended))
 	}
 	return intended
+}
+
+// intendedMember returns the known name that an unknown one probably means, or "".
+func intendedMember(name string, known []string) string {
+	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "", ".", "").Replace(name))
+	if meant := similarMembers[plain]; meant != "" {
+		return meant
+	}
+	for _, near := range text.Nearest(name, known, 1) {
+		if d := len(near) - len(name); d*d <= 1 || strings.EqualFold(near, name) {
+			return near
+		}
+	}
+	for begins, meant := range map[string]string{"audit": "audit", "polic": "policy", "approv": "approvals"} {
+		if strings.HasPrefix(plain, begins) {
+			return meant
+		}
+	}
+	for _, near := range text.Nearest(plain, slices.Sorted(maps.Keys(similarMembers)), 1) {
+		if d := len(near) - len(plain); d*d <= 1 && len(plain) > 8 {
+			return similarMembers[near]
+		}
+	}
+	return ""
 }
 
 // similarMembers are names in lower case that people write for a member that protects requests.

@@ -26,8 +26,10 @@ func (b *Box) Run(ctx context.Context, c Call) Outcome {
 	}
 	c.Input = input
 	v := b.tools.view(c.Caller)
-	if d, ok := v.all.Named(c.Name); ok {
-		c.Name = d.Name
+	if _, known := v.tools[c.Name]; !known {
+		if d, ok := v.all.Named(c.Name); ok {
+			c.Name = d.Name
+		}
 	}
 	if f := v.tools[c.Name].model; f != nil {
 		if c.Input, err = f.owners(input, !b.opts.Unvalidated); err != nil {

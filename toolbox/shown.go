@@ -60,7 +60,11 @@ func (b Block) Shown() (shown string, ok bool) {
 			return *known.Text, true
 		}
 	case "image", "audio":
-		if _, _, ok := b.Media(); ok || len(known.Data) >= minHidden {
+		hidden := len(known.Data) >= minHidden
+		if !hidden {
+			_, _, hidden = b.Media()
+		}
+		if hidden {
 			return label(known.Type, known.MimeType, text.DecodedSize(dataOf(known.Data))), true
 		}
 	case "resource_link":
@@ -125,8 +129,11 @@ func (r *Result) StructuredBeside() json.RawMessage {
 }
 
 func isShown(structured json.RawMessage, blocks []Block) bool {
+	if len(blocks) == 0 {
+		return false
+	}
 	v, ok := decodeJSON(structured)
-	if len(blocks) == 0 || !ok {
+	if !ok {
 		return false
 	}
 	inner, wrapped := unwrap(v)
@@ -141,7 +148,7 @@ func isShown(structured json.RawMessage, blocks []Block) bool {
 		} else if !isText {
 			shown = string(b.JSON)
 		}
-		if !wrapped && shows(shown, inner) || wrapped && shows(shown, v) || wrapped && shows(shown, inner) {
+		if shows(shown, inner) || wrapped && shows(shown, v) {
 			return true
 		}
 		texts = append(texts, shown)

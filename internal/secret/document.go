@@ -58,15 +58,12 @@ func markLength(s string) int {
 	return n + 1
 }
 
-// isMarked reports whether a value consists of the text that stands for a secret, with the word in front of a
-// credential.
-func isMarked(s string) bool {
-	s = s[len(Scheme(s)):]
-	return s != "" && markLength(s) == len(s)
+// hiddenValue returns the text that stands for a value with the name of a secret, after the word in front of a
+// credential. If s is such a text, the result is s.
+func hiddenValue(s string) string {
+	word := Scheme(s)
+	return word + hiddenText(s[len(word):])
 }
-
-// MaskText returns a text with its likely secrets masked, each as "<secret: 12 characters>".
-func MaskText(s string) string { return maskNested(s, 0) }
 
 // maxNested is the depth of JSON documents in strings of documents.
 const maxNested = 3
@@ -86,7 +83,7 @@ func maskNested(s string, depth int) string {
 }
 
 // MaskLikely returns a JSON document with its likely secrets masked, each as "<secret: 12 characters>". These are the
-// values of members with the name of a secret, whatever they are, and the parts of texts that [MaskText] masks. Nothing
+// values of members with the name of a secret, whatever they are, and the likely secrets in all other texts. Nothing
 // else changes. The result is valid JSON. The time is linear in the length of the document. A document that was cut off
 // is masked up to its end.
 func MaskLikely(raw json.RawMessage) json.RawMessage { return maskDocument(raw, 0) }
@@ -184,12 +181,12 @@ func (c *container) keep(v unnamed) {
 // replaceAgain hides a value whose name follows.
 func (d *document) replaceAgain(v *unnamed) {
 	s, _ := wire.Unquote(d.raw[v.from:v.to])
-	if s == "" || isMarked(s) || d.done != v.after {
+	hidden := hiddenValue(s)
+	if s == "" || hidden == s || d.done != v.after {
 		return
 	}
-	word := Scheme(s)
 	d.out, d.done = d.out[:v.out], v.done
-	d.replace(v.from, v.to, wire.Quote(word+hiddenText(s[len(word):])))
+	d.replace(v.from, v.to, wire.Quote(hidden))
 }
 
 // text reads the string at i, and returns the index after it.
@@ -210,15 +207,11 @@ func (d *document) text(c *container, i int) int {
 		}
 		return end
 	}
-	masked := s
 	before := unnamed{i, end, len(d.out), d.done, 0}
-	switch {
-	case c.hides && s != "" && !(c.object && isPlainKey(c.key) && !isKey(s)) && !(!c.object && s[0] == '-'):
-		if !isMarked(s) {
-			word := Scheme(s)
-			masked = word + hiddenText(s[len(word):])
-		}
-	default:
+	var masked string
+	if c.hidesText(s) {
+		masked = hiddenValue(s)
+	} else {
 		masked = maskNested(s, d.depth)
 	}
 	if masked != s {
@@ -239,6 +232,17 @@ func (d *document) text(c *container, i int) int {
 		c.hides = isSecretFlag(s) && !strings.ContainsAny(s, "= ")
 	}
 	return end
+}
+
+// hidesText reports whether a text is hidden because it is the next value.
+func (c *container) hidesText(s string) bool {
+	switch {
+	case !c.hides || s == "":
+		return false
+	case c.object:
+		return !isPlainKey(c.key) || isKey(s)
+	}
+	return s[0] != '-' // another flag
 }
 
 // isSecret reports whether the value of a member is a secret.

@@ -129,13 +129,10 @@ func (x *scanner) startsLine(start int) bool {
 	return start <= maxIndent
 }
 
-// lineStart returns the begin of the line with the byte at i. It is not known if the line is long.
-func lineStart(s string, i int) (int, bool) {
+// lineStart returns the begin of the line with the byte at i, or of its last part if the line is long.
+func lineStart(s string, i int) int {
 	from := max(0, i-maxIndent)
-	if n := strings.LastIndexByte(s[from:i], '\n'); n >= 0 {
-		return from + n + 1, true
-	}
-	return from, from == 0
+	return from + strings.LastIndexByte(s[from:i], '\n') + 1
 }
 
 // restOfLine returns the end of the line with the value that ends at to. It returns 0 for prose: the lines around it
@@ -148,9 +145,9 @@ func (x *scanner) restOfLine(start, to int) int {
 			return 0
 		}
 	}
-	line, _ := lineStart(s, start)
-	before, _ := lineStart(s, max(0, line-1))
-	if line > 0 && hasKey(s[before:line]) || end+1 < len(s) && hasKey(s[end+1:min(len(s), end+1+maxIndent)]) {
+	line := lineStart(s, start)
+	if line > 0 && hasKey(s[lineStart(s, line-1):line]) ||
+		end+1 < len(s) && hasKey(s[end+1:min(len(s), end+1+maxIndent)]) {
 		return end - (len(s[to:end]) - len(strings.TrimRight(s[to:end], " \t\r")))
 	}
 	return 0
@@ -174,8 +171,7 @@ func (x *scanner) indented(start, p int) (last int) {
 	if p >= len(s) || s[p] != '\n' {
 		return 0
 	}
-	line, _ := lineStart(s, start)
-	indent := start - line
+	indent := start - lineStart(s, start)
 	for p < len(s) && s[p] == '\n' {
 		p++
 		from := p

@@ -180,8 +180,11 @@ func (s *Set) isKnownEscape(text string, i int) bool {
 	switch {
 	case text[i] == '%':
 		c, ok := unhex(text, i+1, 2)
-		return !ok || c != '%' && len(s.byFirstByte[c]) == 0 || c == '%' && !strings.HasPrefix(text[i+3:], "25") &&
-			(i+4 >= len(text) || hexValue(text[i+3]) == 16 || hexValue(text[i+4]) == 16)
+		if c == '%' { // which may begin an escape itself
+			_, ok = unhex(text, i+3, 2)
+			return !ok
+		}
+		return !ok || len(s.byFirstByte[c]) == 0
 	case text[i] == '&':
 		return strings.IndexByte(text[i:min(len(text), i+12)], ';') < 0
 	}

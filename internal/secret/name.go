@@ -122,9 +122,9 @@ func unescapePercent(s string) string {
 	out := append(make([]byte, 0, len(s)), s[:at]...)
 	for i := at; i < len(s); i++ {
 		c := s[i]
-		if c == '%' && i+2 < len(s) {
-			if high, low := hexValue(s[i+1]), hexValue(s[i+2]); high < 16 && low < 16 {
-				c = high<<4 | low
+		if c == '%' {
+			if b, ok := unhex(s, i+1, 2); ok {
+				c = byte(b)
 				i += 2
 			}
 		}

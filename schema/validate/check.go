@@ -299,10 +299,7 @@ func (c *checker) array(r *rule, v *node, out *result) {
 		if c.err != nil || len(out.faults) >= maxFaults {
 			return
 		}
-		sub := r.items
-		if i < len(r.tuple) {
-			sub = r.tuple[i]
-		}
+		sub := r.item(i)
 		if sub != nil {
 			c.addFaults(out, c.check(sub, item).faults)
 		}

@@ -71,6 +71,14 @@ func (r *rule) subrules() []*rule {
 	return slices.DeleteFunc(all, func(r *rule) bool { return r == nil })
 }
 
+// item returns the schema of an item in the keywords of r itself, or nil if they state nothing about it.
+func (r *rule) item(i int) *rule {
+	if i < len(r.tuple) {
+		return r.tuple[i]
+	}
+	return r.items
+}
+
 const (
 	maxFaulty = 1_000 // keywords that are left out; a schema with more is refused
 	maxNotes  = 20

@@ -55,11 +55,7 @@ func (c *completion) complete(r *rule, v *node, refs int) *node {
 	case '[':
 		out := &node{Kind: '[', Elems: make([]*node, len(v.Elems))}
 		for i, item := range v.Elems {
-			sub := r.items
-			if i < len(r.tuple) {
-				sub = r.tuple[i]
-			}
-			out.Elems[i] = c.complete(sub, item, 0)
+			out.Elems[i] = c.complete(r.item(i), item, 0)
 		}
 		return out
 	case '0':

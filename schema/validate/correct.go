@@ -61,7 +61,7 @@ func (c *correction) value(r *rule, v *node, depth int) *node {
 		out := *v
 		out.Text, out.Elems = nil, slices.Clone(v.Elems)
 		for i, item := range v.Elems {
-			sub := c.below(r, v, func(r *rule) (*rule, bool) { return r.item(i) })
+			sub := c.below(r, v, func(r *rule) *rule { return r.item(i) })
 			out.Elems[i] = c.value(sub, item, depth+1)
 		}
 		return c.unlessSame(&out, v)
@@ -104,12 +104,12 @@ func (c *correction) object(r *rule, v *node, depth int) *node {
 	required := map[string]bool{}
 	c.required(r, v, required, 0)
 	for _, f := range v.Fields {
-		sub := c.below(r, v, func(r *rule) (*rule, bool) {
+		sub := c.below(r, v, func(r *rule) *rule {
 			for _, p := range r.patterns {
 				c.work += 1 + p.cost(len(f.Name))
 			}
 			if c.work > maxCorrections {
-				return nil, false
+				return nil
 			}
 			return r.member(f.Name)
 		})
@@ -127,15 +127,12 @@ func (c *correction) object(r *rule, v *node, depth int) *node {
 // declares reports whether a schema has a property by its name. The null of any other key, such as a key of a map, is
 // data.
 func (c *correction) declares(r *rule, v *node, name string) bool {
-	return c.below(r, v, func(r *rule) (*rule, bool) {
-		sub := r.properties[name]
-		return sub, sub != nil
-	}) != nil
+	return c.below(r, v, func(r *rule) *rule { return r.properties[name] }) != nil
 }
 
-// member returns the schema of a property in the keywords of r itself. ok is false if they state nothing about it.
-func (r *rule) member(name string) (sub *rule, ok bool) {
-	parts := []*rule{}
+// member returns the schema of a property in the keywords of r itself, or nil if they state nothing about it.
+func (r *rule) member(name string) *rule {
+	var parts []*rule
 	if sub := r.properties[name]; sub != nil {
 		parts = append(parts, sub)
 	}
@@ -146,25 +143,19 @@ func (r *rule) member(name string) (sub *rule, ok bool) {
 	}
 	switch {
 	case len(parts) == 1:
-		return parts[0], true
+		return parts[0]
 	case len(parts) > 0:
-		return &rule{allOf: parts}, true
+		return &rule{allOf: parts}
+	case r.anyName:
+		return nil
 	}
-	return r.additional, r.additional != nil && !r.anyName
-}
-
-// item returns the schema of an item in the keywords of r itself.
-func (r *rule) item(i int) (sub *rule, ok bool) {
-	if i < len(r.tuple) {
-		return r.tuple[i], true
-	}
-	return r.items, r.items != nil
+	return r.additional
 }
 
 // below returns the schema that r requires of a member or an item of v, or nil if there is none. own returns the part
 // in the keywords of one schema. Parts of a reference and of allOf hold together, parts of anyOf and oneOf as
 // alternatives.
-func (c *correction) below(r *rule, v *node, own func(*rule) (*rule, bool)) *rule {
+func (c *correction) below(r *rule, v *node, own func(*rule) *rule) *rule {
 	if r = referred(r); c.open[r] {
 		return nil
 	}
@@ -179,7 +170,7 @@ func (c *correction) below(r *rule, v *node, own func(*rule) (*rule, bool)) *rul
 			all = append(all, sub)
 		}
 	}
-	if sub, ok := own(r); ok {
+	if sub := own(r); sub != nil {
 		add(referred(sub))
 	}
 	if r.ref != nil {
@@ -203,7 +194,7 @@ func (c *correction) below(r *rule, v *node, own func(*rule) (*rule, bool)) *rul
 }
 
 // either returns what the branches that v may fit require, or nil if one of them requires nothing.
-func (c *correction) either(branches []*rule, v *node, own func(*rule) (*rule, bool)) *rule {
+func (c *correction) either(branches []*rule, v *node, own func(*rule) *rule) *rule {
 	var all []*rule
 	free := false
 	for _, branch := range branches {

@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -65,23 +63,8 @@ const maxDepth = 100
 
 // isPortable reports whether strict readers accept valid JSON: it is not too deep, and each number fits a float64.
 func isPortable(valid []byte) bool {
-	d := json.NewDecoder(bytes.NewReader(valid))
-	d.UseNumber()
-	depth := 0
-	for {
-		token, err := d.Token()
-		switch token := token.(type) {
-		case json.Delim:
-			if depth--; token == '{' || token == '[' {
-				depth += 2
-			}
-		case json.Number:
-			_, err = token.Float64()
-		}
-		if err != nil || depth > maxDepth {
-			return errors.Is(err, io.EOF)
-		}
-	}
+	finite, depth := wire.Finite(valid)
+	return depth <= maxDepth && bytes.Equal(finite, valid)
 }
 
 // wellFormed returns valid JSON as strict readers accept it: in UTF-8, and without halves of surrogate pairs.
