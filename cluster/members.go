@@ -67,8 +67,7 @@ func Join(
 	if o != nil {
 		m.options = *o
 	}
-	isEarlier := func(data string) bool { return decodeMember(data).Address == own.Address }
-	if err := m.acquire(ctx, isEarlier, m.options.Waits); err != nil {
+	if err := m.acquire(ctx); err != nil {
 		return nil, err
 	}
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -81,24 +80,22 @@ func Join(
 	return m, nil
 }
 
-// acquire takes the lease of the name. It waits until a lease of another process could have expired.
-func (m *Members) acquire(
-	ctx context.Context, replaces func(data string) bool, waits func(holder string, most time.Duration),
-) error {
-	deadline := time.Now().Add(m.longest())
+// acquire takes the lease of the name for the first time. It waits until a lease of another process could have expired.
+func (m *Members) acquire(ctx context.Context) error {
+	isEarlier := func(data string) bool { return decodeMember(data).Address == m.own.Address }
+	deadline, waits := time.Now().Add(m.longest()), m.options.Waits
 	for {
-		err := m.take(ctx, replaces)
-		if err == nil {
-			return nil
-		}
-		held, ok := errors.AsType[*HeldError](err)
-		switch {
-		case ok && time.Now().After(deadline):
-			return &HeldError{held.Key, decodeMember(held.Data).Address}
-		case !ok || time.Now().After(deadline):
+		err := m.take(ctx, isEarlier)
+		held, isHeld := errors.AsType[*HeldError](err)
+		if !isHeld {
 			return err
-		case waits != nil:
-			waits(decodeMember(held.Data).Address, m.longest())
+		}
+		holder := decodeMember(held.Data).Address
+		if time.Now().After(deadline) {
+			return &HeldError{held.Key, holder}
+		}
+		if waits != nil {
+			waits(holder, m.longest())
 			waits = nil
 		}
 		if !watch.Sleep(ctx, m.ttl/leaseRetry) {
@@ -126,38 +123,42 @@ func (m *Members) take(ctx context.Context, replaces func(data string) bool) err
 	return nil
 }
 
-// keep takes the lease again whenever it is lost. It does not replace a process with the same address, which is a later
-// one.
+// keep takes the lease again whenever it is lost.
 func (m *Members) keep(ctx context.Context) {
-	address := m.own.Address // never changes
 	for {
 		select {
 		case <-m.current().Done():
+			m.regain(ctx)
 		case <-ctx.Done():
 			return
 		}
-		taken, lost := "", time.Now()
-		for {
-			err := m.take(ctx, nil)
-			if err == nil {
-				break
-			}
-			holder := ""
-			if held, ok := errors.AsType[*HeldError](err); ok {
-				holder = decodeMember(held.Data).Address
-			}
-			isOwn := holder == address && time.Since(lost) <= m.longest() // an earlier lease of this process
-			if holder != "" && !isOwn && holder != taken {
-				taken = holder
-				m.report(taken)
-			}
-			if !watch.Sleep(ctx, m.ttl/leaseRetry) {
-				return
-			}
+	}
+}
+
+// regain takes the lost lease again once it is free. It does not replace a process with the same address, which is a
+// later one.
+func (m *Members) regain(ctx context.Context) {
+	own, taken, lost := m.own.Address, "", time.Now() // the address never changes
+	for {
+		err := m.take(ctx, nil)
+		if err == nil {
+			break
 		}
-		if taken != "" {
-			m.report("")
+		holder := ""
+		if held, ok := errors.AsType[*HeldError](err); ok {
+			holder = decodeMember(held.Data).Address
 		}
+		isOwn := holder == own && time.Since(lost) <= m.longest() // an earlier lease of this process
+		if holder != "" && !isOwn && holder != taken {
+			taken = holder
+			m.report(taken)
+		}
+		if !watch.Sleep(ctx, m.ttl/leaseRetry) {
+			return
+		}
+	}
+	if taken != "" {
+		m.report("")
 	}
 }
 

@@ -9,9 +9,7 @@ import (
 	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/ledger"
-	"github.com/indusagi/indus/toolbox"
 	"maragu.dev/gomponents"
 )
 
@@ -100,20 +98,12 @@ func (v *visit) waitingRows(waiting []approval.Item) ([]approvalRow, error) {
 
 // claimOf returns the claim of a server about the effect of a tool, or "".
 func (v *visit) claimOf(server, tool string) string {
-	all := v.site.Gateway.Attached().Snapshot("").Tools
-	i := slices.IndexFunc(all, func(d toolbox.Descriptor) bool { return d.Server == server && d.Tool == tool })
-	if i < 0 {
-		return ""
-	}
-	annotations, _ := wire.Lookup(all[i].Wire.JSON, "annotations")
-	isTrue := func(name string) bool {
-		value, _ := wire.Lookup(annotations, name)
-		return string(value) == "true"
-	}
+	claims := v.site.Gateway.PolicyItem(server, tool).Claims
+	isTrue := func(claim *bool) bool { return claim != nil && *claim }
 	switch {
-	case isTrue("destructiveHint"):
+	case isTrue(claims.Destructive):
 		return "it may destroy something"
-	case isTrue("readOnlyHint"):
+	case isTrue(claims.ReadOnly):
 		return "it changes nothing"
 	}
 	return ""

@@ -143,15 +143,23 @@ func decisionForms(v *visit, row *approvalRow) Node {
 	if !row.MayAllow && !row.MayDeny {
 		return nil
 	}
-	title, reason, form := "approval-"+row.ID, "reason-"+row.ID, []string{"id", row.ID}
+	reason, form := "reason-"+row.ID, []string{"id", row.ID}
 	return Div(Class("actions decision"),
-		If(row.MayAllow, actionForm(v, "allow", form,
-			Button(Class("main"), ID("allow-"+row.ID), Aria("describedby", title), Text("Allow once")))),
+		If(row.MayAllow, actionForm(v, "allow", form, allowButton(row.ID))),
 		If(row.MayDeny, actionForm(v, "deny", form, Div(Class("together"),
 			Label(For(reason), Text("Reason for the caller")),
 			Input(ID(reason), Name("reason"), MaxLength("500"), AutoComplete("off")),
-			Button(Class("danger"), ID("deny-"+row.ID), Aria("describedby", title), Text("Deny"))))),
+			denyButton(row.ID)))),
 	)
+}
+
+// allowButton and denyButton are the buttons of the decision about a call, whose card has the title.
+func allowButton(id string) Node {
+	return Button(Class("main"), ID("allow-"+id), Aria("describedby", "approval-"+id), Text("Allow once"))
+}
+
+func denyButton(id string) Node {
+	return Button(Class("danger"), ID("deny-"+id), Aria("describedby", "approval-"+id), Text("Deny"))
 }
 
 // approvalFacts has all about a call, as "indus approvals show" prints it.

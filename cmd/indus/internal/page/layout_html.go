@@ -122,8 +122,13 @@ func signInForm(failed string) Node {
 // actionForm is the form of an action of the section. hidden has names and values of fields. After the action, the
 // visitor sees the section with the same query.
 func actionForm(v *visit, action string, hidden []string, inside ...Node) Node {
-	form := Group{Method("post"), actionTo("/" + v.section.path + "/" + action)}
-	for field := range slices.Chunk(append(hidden, "return", v.URL.RawQuery), 2) {
+	return sectionForm(v.section, action, append(hidden, "return", v.URL.RawQuery), inside...)
+}
+
+// sectionForm is the form of an action of a section.
+func sectionForm(s *section, action string, hidden []string, inside ...Node) Node {
+	form := Group{Method("post"), actionTo("/" + s.path + "/" + action)}
+	for field := range slices.Chunk(hidden, 2) {
 		form = append(form, hiddenField(field[0], field[1]))
 	}
 	return Form(form, Group(inside))

@@ -77,10 +77,8 @@ func callNeed(v *visit, row *approvalRow) Node {
 		If(first != "", P(Class("mono first"), Text(first))),
 		If(row.Change != nil || i.Changed != "", P(Class("warn"), Text("The tool is not the version that was approved."))),
 		Div(Class("actions"),
-			If(row.MayAllow, overviewForm(&approvalsSection, "allow", fields,
-				Button(Class("main"), ID("allow-"+i.ID), Aria("describedby", title), Text("Allow once")))),
-			If(row.MayDeny, overviewForm(&approvalsSection, "deny", fields,
-				Button(Class("danger"), ID("deny-"+i.ID), Aria("describedby", title), Text("Deny")))),
+			If(row.MayAllow, overviewForm(&approvalsSection, "allow", fields, allowButton(i.ID))),
+			If(row.MayDeny, overviewForm(&approvalsSection, "deny", fields, denyButton(i.ID))),
 			A(hrefTo("/approvals?id="+i.ID), Aria("describedby", title), Text("All of it")),
 		),
 		If(row.Refusal != "", P(Class("soft"), Text("You cannot allow it: "+show.Escaped(row.Refusal)+"."))),
@@ -89,11 +87,7 @@ func callNeed(v *visit, row *approvalRow) Node {
 
 // overviewForm is the form of an action of another section. After it, the visitor sees the overview again.
 func overviewForm(s *section, action string, hidden []string, inside Node) Node {
-	form := Group{Method("post"), actionTo("/" + s.path + "/" + action), hiddenField("from", "overview")}
-	for i := 0; i < len(hidden); i += 2 {
-		form = append(form, hiddenField(hidden[i], hidden[i+1]))
-	}
-	return Form(form, inside)
+	return sectionForm(s, action, append([]string{"from", "overview"}, hidden...), inside)
 }
 
 // toolNeed is a new or changed tool, with the first of its changes.

@@ -91,7 +91,7 @@ func latencyChart(u *usage) *chart.Chart {
 // courseTable has the numbers of the charts.
 func courseTable(u *usage) Node {
 	rows := tableRows(u.Course, func(l *activity.Latency) []Node {
-		return append([]Node{clock(l.From)}, latencyCells(l, l.From, u.slot())...)
+		return append([]Node{clock(l.From)}, latencyCells(l, u.slot())...)
 	})
 	return dataTable("", "Requests that reached a server, in "+slotText(u.slot()),
 		append([]string{"From"}, latencyColumns...), rows)
@@ -99,11 +99,9 @@ func courseTable(u *usage) Node {
 
 var latencyColumns = []string{"#Requests", "#Per minute", "#Failed", "#Denied", "#p50", "#p95", "#Longest"}
 
-// latencyCells has the cells of latencyColumns.
-func latencyCells(l *activity.Latency, from time.Time, lasted time.Duration) []Node {
-	if since := time.Since(from); since < lasted {
-		lasted = since
-	}
+// latencyCells has the cells of latencyColumns. The last slot of a course has lasted for less time than the others.
+func latencyCells(l *activity.Latency, lasted time.Duration) []Node {
+	lasted = min(lasted, time.Since(l.From))
 	duration := func(d time.Duration) Node {
 		return Iff(l.Longest > 0, func() Node { return Text(describe.Duration(d)) })
 	}
@@ -124,7 +122,7 @@ func latencyTable(u *usage, title, column string, all []activity.Latency) Node {
 			}
 			name = A(hrefTo("/usage?"+query.Encode()), name)
 		}
-		return append([]Node{name}, latencyCells(l, l.From, time.Since(l.From))...)
+		return append([]Node{name}, latencyCells(l, time.Since(l.From))...)
 	})
 	return Group{
 		H2(Text(title)),

@@ -188,20 +188,27 @@ func (f errorTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 // Address returns the URL of a server that supports a sign-in. It reports false if the server has no URL, disables
 // sign-ins, or has an Authorization of its own or of its callers.
 func Address(s config.Server) (string, bool) {
-	var address string
-	var headers []config.Pair
-	switch t := s.Transport.(type) {
-	case config.HTTP:
-		address, headers = t.URL, t.Headers
-	case config.SSE:
-		address, headers = t.URL, t.Headers
-	}
-	for _, h := range headers {
-		if strings.EqualFold(h.Name, "Authorization") {
-			return "", false
-		}
+	address, headers := endpointOf(s)
+	if headerAt(headers, "Authorization") >= 0 {
+		return "", false
 	}
 	return address, address != "" && !s.OAuth.Off && !s.Forward.Authorization
+}
+
+// endpointOf returns the URL and the headers of a server. They are empty if it runs as a process.
+func endpointOf(s config.Server) (address string, headers []config.Pair) {
+	switch t := s.Transport.(type) {
+	case config.HTTP:
+		return t.URL, t.Headers
+	case config.SSE:
+		return t.URL, t.Headers
+	}
+	return "", nil
+}
+
+// headerAt returns the index of a header, or -1.
+func headerAt(headers []config.Pair, name string) int {
+	return slices.IndexFunc(headers, func(h config.Pair) bool { return strings.EqualFold(h.Name, name) })
 }
 
 // accountOf returns the account of a row's sign-ins. Rows with one URL have one account each, unless they name the
@@ -214,11 +221,12 @@ func (t *Tokens) client(s config.Server) (*oauth.Client, error) { return t.clien
 // clientWith returns the client of a server that begins sign-ins at a site. If site is nil, they use a port of this
 // machine.
 func (t *Tokens) clientWith(s config.Server, site *oauth.Site) (*oauth.Client, error) {
+	agent := userAgent(s)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.clients {
 		if c.server.ID == s.ID && c.server.OAuth.Equal(s.OAuth) && c.server.TLS == s.TLS && c.site == site &&
-			c.agent == userAgent(s) {
+			c.agent == agent {
 			return c.Client, nil
 		}
 	}
@@ -227,23 +235,15 @@ func (t *Tokens) clientWith(s config.Server, site *oauth.Site) (*oauth.Client, e
 		return nil, err
 	}
 	known := config.Server{ID: s.ID, OAuth: s.OAuth, TLS: s.TLS}
-	t.clients = append(t.clients, &serverClient{known, userAgent(s), site, c})
+	t.clients = append(t.clients, &serverClient{known, agent, site, c})
 	return c, nil
 }
 
 // userAgent returns the User-Agent in the headers of a server, or "". Filters may admit no other.
 func userAgent(s config.Server) string {
-	var headers []config.Pair
-	switch t := s.Transport.(type) {
-	case config.HTTP:
-		headers = t.Headers
-	case config.SSE:
-		headers = t.Headers
-	}
-	for _, h := range headers {
-		if strings.EqualFold(h.Name, "User-Agent") {
-			return h.Value.Reveal()
-		}
+	_, headers := endpointOf(s)
+	if i := headerAt(headers, "User-Agent"); i >= 0 {
+		return headers[i].Value.Reveal()
 	}
 	return ""
 }

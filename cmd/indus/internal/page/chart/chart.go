@@ -137,7 +137,7 @@ func (c *Chart) draw(s *Series, y func(float64) float64) Node {
 	return append(parts, El("polyline", Class("stroke "+s.Class), Attr("points", strings.Join(points, " "))))
 }
 
-// sample is the sign of a series in the legend.
+// legendSample is the sign of a series in the legend.
 func legendSample(s *Series) Node {
 	if s.IsLine {
 		dot := El("circle", Class(s.Class), Attr("cx", "6"), Attr("cy", "6"), Attr("r", "3"))

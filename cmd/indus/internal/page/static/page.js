@@ -187,7 +187,7 @@ setInterval(() => {
     const left = Math.max(0, Math.round((Date.parse(part.dataset.until) - Date.now()) / 1000));
     const [hours, minutes] = [Math.floor(left / 3600), Math.floor(left / 60) % 60];
     part.textContent = (hours ? hours + "h" : "") + (left >= 60 ? minutes + "m" : "") + left % 60 + "s";
-    part.classList.toggle("soon", left < 60 && part.closest(".urgent, [aria-labelledby^=approval-]") !== null);
+    part.classList.toggle("soon", left < 60 && part.closest(".urgent") !== null);
   }
 }, 1000);
 
