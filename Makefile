@@ -1,4 +1,4 @@
-# make test    the peers are installed, all tests pass, with the race detector where goroutines are and a C compiler is.
+# make test    the peers are installed, all tests pass, the race detector where goroutines are, if there is a C compiler.
 #              It needs nothing but Go and npm; vet is check's
 # make lint    format, vet, staticcheck
 # make check   lint, other platforms, the race detector everywhere, 1 s for each fuzz target
@@ -44,18 +44,19 @@ peers: $(PEERS)
 $(PEERS): testdata/peers/package.json testdata/peers/package-lock.json
 	npm ci --prefix testdata/peers --no-audit --no-fund
 
-# These packages start no goroutine of their own: they are tested once, without the detector, which makes them five times as
-# slow. gateway counts what a call allocates, which it cannot while the detector is on.
-UNRACED := . ./schema/... ./policy/... ./mcpconfig/... ./toolbox/standard/... ./cmd/indus/internal/page/... \
-	./internal/jsontree/... ./internal/keyword ./internal/rank ./internal/registry ./internal/signature/... \
-	./cmd/indus/internal/arguments ./cmd/indus/internal/tools ./interop/internal/advice ./gateway/internal/methods
-
-# The packages that take longest start first, so that no core is idle at the end.
-FIRST := ./cmd/indus ./gateway ./internal/testkit/conformance ./cluster/nats ./interop
+# These packages are tested without the detector, which makes them several times as slow. cmd/indus and the official suite start
+# processes: what runs there is tested with the detector by its own packages, and the scripts of serve, session and page have an
+# indus with it (INDUS_RACE). The others start no goroutine of their own. gateway counts what a call allocates, which it cannot
+# while the detector is on. make race has the detector everywhere. The packages that take longest stand first.
+UNRACED := ./cmd/indus ./internal/testkit/conformance ./internal/testkit/fidelity . ./schema/... ./policy/... ./mcpconfig/... \
+	./toolbox/standard/... ./cmd/indus/internal/page/... ./internal/jsontree/... ./internal/keyword ./internal/rank \
+	./internal/registry ./internal/signature/... ./cmd/indus/internal/arguments ./cmd/indus/internal/tools \
+	./interop/internal/advice ./gateway/internal/methods
+RACED := ./gateway ./interop ./cluster/nats
 
 test: peers
-	$(GO) test $(RACE) -vet=off -timeout 20m $(FIRST) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(UNRACED) $(FIRST))")
-	$(GO) test -vet=off -timeout 12m $(UNRACED)
+	INDUS_RACE=$(RACE) $(GO) test -vet=off -timeout 20m $(UNRACED)
+	$(GO) test $(RACE) -vet=off -timeout 20m $(RACED) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(UNRACED) $(RACED))")
 	$(GO) test -vet=off -run ControlAllocates ./gateway
 	cd tools/packages && $(GO) vet . && $(GO) test -vet=off .
 

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"debug/buildinfo"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -11,30 +13,43 @@ import (
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
-// plainIndus returns the path of an indus without the race detector. A command starts and ends with it several times as
-// fast. It returns "" if the tests have no detector either: then indus on the PATH is as fast.
-var plainIndus = sync.OnceValue(func() string {
+// otherIndus returns the path of an indus with the race detector if these tests have none, and of one without it
+// otherwise, which starts and ends several times as fast. It returns "" if make test has found no C compiler, or does not
+// run: then all tests run without the detector.
+var otherIndus = sync.OnceValue(func() string {
+	flags := []string{"-ldflags=-s -w"}
 	if !raceDetector {
-		return ""
+		if os.Getenv("INDUS_RACE") == "" {
+			return ""
+		}
+		flags = append(flags, "-race")
 	}
-	program, err := fixture.GoLink(".", "-ldflags=-s -w")
+	program, err := fixture.GoLink(".", flags...)
 	if err != nil {
 		panic(err)
 	}
 	return program
 })
 
-// builtTests are the tests of the package. They begin when the plain indus is built, because some of them set HOME, where
+// plainIndus returns the path of otherIndus if that has no race detector.
+func plainIndus() string {
+	if !raceDetector {
+		return ""
+	}
+	return otherIndus()
+}
+
+// builtTests are the tests of the package. They begin when the other indus is built, because some of them set HOME, where
 // Go has its cache.
 type builtTests struct{ *testing.M }
 
 func (m builtTests) Run() int {
-	plainIndus()
+	otherIndus()
 	return m.M.Run()
 }
 
-// keepsDetector reports whether indus runs with the race detector for these arguments: it serves, or talks with a model.
-// All other commands start, do one thing and end.
+// keepsDetector reports whether indus runs with the race detector for these arguments, if the tests have it: it serves, or
+// talks with a model. All other commands start, do one thing and end.
 func keepsDetector(args []string) bool {
 	return len(args) == 0 || strings.HasPrefix(args[0], "-") || args[0] == "serve" || args[0] == "page"
 }
@@ -47,17 +62,17 @@ func programFor(args []string) string {
 	return "indus"
 }
 
-// detectedScripts are the beginnings of the names of scripts whose commands all keep the race detector. In the others a
-// program that runs beside the script keeps it, as programFor decides.
+// detectedScripts are the beginnings of the names of scripts whose commands all have the race detector. In the others a
+// program that runs beside the script has it as programFor decides.
 var detectedScripts = []string{"serve", "session", "page"}
 
 // scriptPath returns the PATH of a script.
 func scriptPath(script, path string) string {
 	begins := func(name string) bool { return strings.HasPrefix(script, name) }
-	if slices.ContainsFunc(detectedScripts, begins) || plainIndus() == "" {
+	if slices.ContainsFunc(detectedScripts, begins) == raceDetector || otherIndus() == "" {
 		return path
 	}
-	return filepath.Dir(plainIndus()) + string(os.PathListSeparator) + path
+	return filepath.Dir(otherIndus()) + string(os.PathListSeparator) + path
 }
 
 func TestServeKeepsTheRaceDetector(t *testing.T) {
@@ -73,7 +88,20 @@ func TestServeKeepsTheRaceDetector(t *testing.T) {
 	if got := programFor([]string{"mcp", "ls"}); raceDetector && got != plain {
 		t.Errorf("indus mcp ls runs %s", got)
 	}
-	if got := scriptPath("serve_http", "/bin"); got != "/bin" {
-		t.Errorf("the PATH of serve_http is %s", got)
+	for _, script := range []string{"serve_http", "approve"} {
+		path, own := scriptPath(script, "/bin"), script == "serve_http" == raceDetector
+		if (path == "/bin") != (own || otherIndus() == "") {
+			t.Errorf("the PATH of %s is %s", script, path)
+		}
+	}
+	if otherIndus() == "" {
+		return
+	}
+	info, err := buildinfo.ReadFile(otherIndus())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hasDetector := slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}); hasDetector == raceDetector {
+		t.Errorf("the other indus has the detector: %v", hasDetector)
 	}
 }

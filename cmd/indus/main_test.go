@@ -12,7 +12,7 @@ import (
 )
 
 // TestMain makes this test binary the command indus too, on the PATH of tests. They run the real main, with the race
-// detector if it is on, or the program of plainIndus.
+// detector if it is on, or the program of otherIndus.
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // would cost a second for each of 1,300 commands
 	os.Setenv("INDUS_KEYCHAIN", "off")       // so that the keychain of the user is not changed
