@@ -35,7 +35,7 @@ var brokenRules = map[string]string{
 	"/calls": "tr, td, tbody th { display: block }",
 }
 
-// TestThePageInABrowser uses the page with 21 servers and 700 tools, most of them with hostile texts, and 53 servers under
+// TestThePageInABrowser uses the page with 11 servers and 280 tools, most of them with hostile texts, and with 53 servers under
 // INDUS_SOAK. It compares each section with its golden pictures.
 func TestThePageInABrowser(t *testing.T) {
 	t.Parallel()
@@ -52,7 +52,7 @@ func TestThePageInABrowser(t *testing.T) {
 		"gone":    row{"/opt/mcp/bin/postgres-mcp", []string{"--dsn", "postgres://db.internal/app"}, nil},
 		"tracker": map[string]string{"url": signInNeeded(t)},
 	}
-	hostiles := fixture.Size(t, 16, 48)
+	hostiles := fixture.Size(t, 6, 48)
 	if *pictures != "" {
 		hostiles = 0
 	}

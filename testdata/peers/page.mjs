@@ -74,7 +74,7 @@ async function callTool(name, args = {}, client = "claude-code") {
 async function click(page, selector) {
   for (;;) {
     await page.waitForSelector(selector, { timeout: 20_000 });
-    await until(page, () => performance.now() - earlier.time > settling);
+    await until(page, () => [...moved.values()].every((move) => isSettled(move, performance.now())));
     await page.evaluate(() => { document.getElementById("connection").textContent = ""; });
     try {
       await page.click(selector);
@@ -170,6 +170,9 @@ async function look(page, at, width, scheme) {
   const wide = await page.evaluate(() => [document.documentElement, ...document.querySelectorAll("body *:not(.skip)")].filter((e) =>
     !e.closest("thead, pre") && e.getBoundingClientRect().right > innerWidth + 1 || e.matches("html") && e.scrollWidth > innerWidth)
     .map((e) => e.outerHTML.slice(0, 100)));
+  const squeezed = await page.evaluate(() => [...document.querySelectorAll("td > div")].filter((e) =>
+    e.offsetWidth < 64 && e.offsetHeight > 80).map((e) => e.innerText.slice(0, 50)));
+  must(squeezed.length === 0, `${at}: letters below each other: ${squeezed.slice(0, 3)}`);
   must(wide.length === 0 || width > 600 && wide.every((e) => !e.startsWith("<html")), `${at}: too wide: ${wide.slice(0, 3)}`);
 }
 
@@ -348,7 +351,7 @@ const checks = {
     await page.setViewport({ width: 1280, height: 3000 });
     await go(page, "/approvals");
     await live(page);
-    const at = await (await page.$(`#allow-${first}`)).boundingBox();
+    const at = await page.$eval(`#allow-${first}`, (e) => e.getBoundingClientRect().toJSON());
     await page.focus(`#deny-${second}`);
     const other = await open();
     await go(other, "/approvals");
@@ -356,11 +359,15 @@ const checks = {
     await says(other, `denied ${first}`);
     await other.close();
     await page.bringToFront();
-    await until(page, (w) => !document.getElementById(`allow-${w}`), first);
-    must(await page.evaluate(() => document.activeElement.id) === `deny-${second}`, "the focus is lost");
-    must(await page.evaluate(({ x, y }) => document.elementFromPoint(x + 9, y + 9).id, at) === `allow-${second}`,
-      "the next call is elsewhere");
+    const [focused, next] = await page.evaluate(async (id, { x, y }) => {
+      while (document.getElementById(id)) await new Promise(requestAnimationFrame);
+      stale.add("approvals-waiting");
+      await refresh(); // a change that moves nothing
+      return [document.activeElement.id, document.elementFromPoint(x + 9, y + 9).id];
+    }, `allow-${first}`, at);
     await page.mouse.click(at.x + 9, at.y + 9);
+    must(focused === `deny-${second}`, "the focus is lost");
+    must(next === `allow-${second}`, "the next call is elsewhere");
     await says(page, "press again");
     must(await page.$(`#allow-${second}`), "a button that has just come was pressed");
     await page.focus(`#deny-${second}`);

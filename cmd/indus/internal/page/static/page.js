@@ -48,17 +48,30 @@ function replace(region, fresh) {
 }
 
 // A caller could time its requests so that another button comes under the pointer of a person who is about to press
-// one. For a moment after a change, a pointer thus presses only a button that was there before the change.
+// one. For a moment after a button has come or moved, a pointer thus presses it only where it was before.
 const settling = 700; // milliseconds
-let earlier = { places: new Map(), time: -settling };
+const moved = new Map(); // the ids of these buttons, with the place before and the time of the last move
 
 // places returns where each button is.
 const places = () => new Map([...document.querySelectorAll("button[id]")].map((b) => [b.id, b.getBoundingClientRect()]));
 
+const isSettled = (move, time) => time - move.time > settling;
+
+// noteMoves compares the places of the buttons with those before a change.
+function noteMoves(before) {
+  const time = performance.now();
+  for (const [id, move] of moved) if (isSettled(move, time)) moved.delete(id);
+  for (const [id, now] of places()) {
+    const place = before.get(id);
+    if (place && ["left", "top", "width", "height"].every((side) => place[side] === now[side])) continue;
+    moved.set(id, { place: moved.has(id) ? moved.get(id).place : place, time });
+  }
+}
+
 document.addEventListener("click", (event) => {
-  const button = event.target.closest("button[id]");
-  if (!button || event.detail === 0 || event.timeStamp - earlier.time > settling) return; // 0: by the keyboard
-  const { left, right, top, bottom } = earlier.places.get(button.id) ?? {};
+  const button = event.target.closest("button[id]"), move = moved.get(button?.id);
+  if (!move || event.detail === 0 || isSettled(move, event.timeStamp)) return; // 0: by the keyboard
+  const { left, right, top, bottom } = move.place ?? {};
   const [x, y] = [event.clientX, event.clientY];
   if (x >= left && x <= right && y >= top && y <= bottom) return;
   event.preventDefault();
@@ -89,7 +102,7 @@ async function refresh() {
       if (isEdited(region)) stale.add(region.id);
       else if (other) replace(region, document.adoptNode(other));
     }
-    earlier = { places: before, time: performance.now() };
+    noteMoves(before);
   } catch {
     for (const region of due) stale.add(region.id);
     return; // the next event tries again
