@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"os"
+	"os/signal"
 	"runtime"
 	"strconv"
 	"testing"
@@ -16,6 +17,9 @@ import (
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // would cost a second for each of 1,300 commands
 	os.Setenv("INDUS_KEYCHAIN", "off")       // so that the keychain of the user is not changed
+	if signal.Ignored(os.Interrupt) {        // by a shell that runs the tests in the background: programs of tests would inherit it
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	}
 	// Most tests wait for other processes most of the time. The flag -parallel replaces this.
 	_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
 	testscript.Main(builtTests{m}, map[string]func(){
