@@ -68,11 +68,7 @@ func TestAReplicaHangs(t *testing.T) {
 func TestARollingRestartLosesNoCall(t *testing.T) {
 	t.Parallel()
 	c := newBalanced(t)
-	rounds := 10
-	if os.Getenv("INDUS_SOAK") != "" {
-		rounds = 100
-	}
-	for i := range rounds {
+	for i := range fixture.Size(t, 3, 100) {
 		leaver := c.members[i%len(c.members)]
 		c.advance(1)
 		slow := make(chan error, 1)
@@ -106,7 +102,7 @@ func TestARollingRestartLosesNoCall(t *testing.T) {
 	}
 }
 
-// balanced is 50 clients of both eras at three processes of indus, behind a balancer.
+// balanced is clients of both eras, ten or 50 with INDUS_SOAK, at three processes of indus, behind a balancer.
 type balanced struct {
 	*replicas.Balancer
 	site
@@ -150,7 +146,7 @@ func newBalanced(t *testing.T) *balanced {
 	}, "--ready-delay", "1h", "--drain", "1h")
 	c.Balancer = replicas.NewBalancer(t, c.urls()...)
 	c.WaitReady(t, len(c.members))
-	for i := range 50 {
+	for i := range fixture.Size(t, 10, 50) {
 		v := &visitor{balanced: c, name: fmt.Sprint("v", i), modern: i%2 == 0}
 		c.clients = append(c.clients, v)
 		c.left.Go(v.stay)

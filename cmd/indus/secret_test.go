@@ -191,7 +191,7 @@ func TestNoCommandShowsWhatAServerRepeats(t *testing.T) {
 			<-free
 		})
 	}
-	step := fixture.Size(t, 10, 5) // the distance of two places
+	step := fixture.Size(t, 20, 5) // the distance of two places
 	for how, gives := range given {
 		for form, text := range says {
 			shift := len(how+form)%5 + 5*rand.IntN(step/5)

@@ -16,7 +16,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/pelletier/go-toml/v2"
@@ -26,6 +25,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/connect"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/mcpconfig"
 )
 
@@ -361,14 +361,7 @@ func read(t *testing.T, path string) string {
 // random line ends, marks, blanks and modes. If connect refuses a file, the file stays as it is. Otherwise the undo
 // restores its bytes. INDUS_SEED sets the printed seed.
 func TestRevertRestoresTheBytes(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("INDUS_SEED"); s != "" {
-		if _, err := fmt.Sscan(s, &seed); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("INDUS_SEED=%d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := fixture.Rand(t)
 	vectors := map[string][][]byte{} // by the syntax
 	names, err := filepath.Glob("../../../../mcpconfig/testdata/import/*.txtar")
 	if err != nil || len(names) < 30 {
