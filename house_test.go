@@ -59,7 +59,7 @@ var roomBudget = map[string]int{
 	"internal":  15020,
 	"interop":   12990,
 	"ledger":    4940,
-	"mcpconfig": 11020,
+	"mcpconfig": 11024,
 	"oauth":     4430,
 	"operation": 2520,
 	"policy":    3780,
