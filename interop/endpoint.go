@@ -334,7 +334,7 @@ func (e *Endpoint) Open(ctx context.Context) error {
 // connect runs the only attempt of the endpoint's life.
 func (e *Endpoint) connect() {
 	start := time.Now()
-	ctx, cancel := conn.WithDeadline(e.ctx, e.server.Timeouts.Connect, protocol.DefaultConnect)
+	ctx, cancel := conn.WithDeadline(e.ctx, e.server.ConnectTime(), 0)
 	c, handshake, err := e.dial(ctx)
 	if err == nil && e.opts.Tap != nil {
 		c = tappedConn{c, e}

@@ -367,7 +367,7 @@ func (m *member) awaitEndpoint(ctx context.Context, tool string) (*Endpoint, err
 			defer m.fleet.opts.Waits(ctx)()
 		}
 		if late == nil {
-			if wait := protocol.Duration(m.server.Timeouts.Connect, protocol.DefaultConnect); wait > 0 {
+			if wait := m.server.ConnectTime(); wait > 0 {
 				late = time.After(wait)
 			}
 		}
@@ -429,7 +429,7 @@ func (m *member) awaitState(ctx context.Context, accept func(*state) bool) error
 // awaitConnect calls await with the deadline for connecting, and returns the fault of a server that is not connected by
 // then.
 func (m *member) awaitConnect(ctx context.Context, await func(context.Context) error) error {
-	ctx, cancel := conn.WithDeadline(ctx, m.server.Timeouts.Connect, protocol.DefaultConnect)
+	ctx, cancel := conn.WithDeadline(ctx, m.server.ConnectTime(), 0)
 	defer cancel()
 	if await(ctx) != nil {
 		return NewFault(NotConnected, m.server.ID, "not connected", context.Cause(ctx))

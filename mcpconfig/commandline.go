@@ -8,6 +8,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/indusagi/indus/internal/proc"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
@@ -36,7 +37,7 @@ func (r *reading) noteCommandLine(s config.Stdio) {
 	if !r.pending[s.Command] {
 		r.noteCommand(s.Command, r.note)
 	}
-	program := programName(s.Command)
+	program := proc.ProgramName(s.Command)
 	for i, arg := range s.Args {
 		switch field := fmt.Sprintf("args[%d]", i); {
 		case r.pending[arg]:

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/indusagi/indus/internal/proc"
 	"github.com/indusagi/indus/internal/text"
 )
 
@@ -18,18 +19,9 @@ const (
 	wrapper                 // it runs the command line in its arguments, without a mark where it begins
 )
 
-// programName returns the name of a program in lower case, without its directory, and without an ending such as ".cmd".
-func programName(word string) string {
-	name := strings.ToLower(word[strings.LastIndexAny(word, `/\`)+1:])
-	if ext := filepath.Ext(name); slices.Contains([]string{".exe", ".cmd", ".bat", ".ps1"}, ext) {
-		name = strings.TrimSuffix(name, ext)
-	}
-	return name
-}
-
 // kindOf returns the kind of a program by its name, which may have a version.
 func kindOf(word string) launcherKind {
-	switch strings.TrimRight(programName(word), "0123456789.-") {
+	switch strings.TrimRight(proc.ProgramName(word), "0123456789.-") {
 	case "npx", "bunx", "uvx", "uv", "pipx", "python", "pythonw", "py", "pypy", "node", "nodejs", "pnpx",
 		"deno", "bun", "tsx", "ts-node", "go", "ruby", "perl", "php", "lua", "java", "dotnet", "julia",
 		"rscript", "elixir", "tclsh", "awk", "gawk", "env", "sh", "bash", "dash", "zsh", "ksh", "fish",

@@ -50,6 +50,16 @@ func (g Grace) orDefaults() Grace {
 // defaultPath is the PATH if Env has none, as for execvp.
 const defaultPath = "/usr/bin:/bin"
 
+// ProgramName returns the name of a program in lower case, without its directory, and without an ending such as ".cmd".
+func ProgramName(path string) string {
+	name := strings.ToLower(path[strings.LastIndexAny(path, `/\`)+1:])
+	switch ext := filepath.Ext(name); ext {
+	case ".exe", ".cmd", ".bat", ".ps1":
+		return strings.TrimSuffix(name, ext)
+	}
+	return name
+}
+
 // Find returns the path of the program that [Start] would start, or the error that Start would
 // return.
 func (c Command) Find() (string, error) {

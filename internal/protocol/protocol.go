@@ -125,8 +125,9 @@ func EncodeInfo(info Info) json.RawMessage {
 
 // The time limits for connecting to a server and for listing, if config.Timeouts does not set them.
 const (
-	DefaultConnect = 30 * time.Second // the first npx downloads the package
-	DefaultList    = 30 * time.Second
+	DefaultConnect  = 30 * time.Second
+	DownloadConnect = 2 * time.Minute // of a program that may download what it starts
+	DefaultList     = 30 * time.Second
 )
 
 // Duration applies the meaning of durations in options on both sides of the bridge: 0 means the default,

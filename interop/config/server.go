@@ -15,6 +15,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/indusagi/indus/internal/proc"
@@ -251,11 +252,32 @@ func NewSecret(text string) Secret { return secret.NewValue(text) }
 
 // Timeouts bounds each remote step. Zero means the default below, and a negative value means no bound.
 type Timeouts struct {
-	Connect time.Duration // from start to ready; 30 s
+	Connect time.Duration // from start to ready; see [Server.ConnectTime]
 	List    time.Duration // a whole listing; 30 s
 	Call    time.Duration // since the call's last progress; 60 s
 	Total   time.Duration // a call in total, whatever its progress; 10 min
 	Queue   time.Duration // for a request's turn if there are too many; interop.FleetOptions.CallWait
+}
+
+// ConnectTime returns the bound of the time from start to ready, or 0 if there is none. The default is 30 s, and two
+// minutes for a command line with a program that may download a package or an image first, such as npx or docker.
+func (s Server) ConnectTime() time.Duration {
+	byDefault := protocol.DefaultConnect
+	if t, ok := s.Transport.(Stdio); ok && slices.ContainsFunc(append([]string{t.Command}, t.Args...), downloads) {
+		byDefault = protocol.DownloadConnect
+	}
+	return protocol.Duration(s.Timeouts.Connect, byDefault)
+}
+
+// downloads reports whether a word of a command line is a program that may download what it starts, or a command line
+// that begins with one.
+func downloads(word string) bool {
+	word, _, _ = strings.Cut(word, " ")
+	switch proc.ProgramName(word) {
+	case "npx", "pnpx", "bunx", "uvx", "pipx", "dnx", "pnpm", "yarn", "bun", "uv", "deno", "docker", "podman", "nerdctl":
+		return true
+	}
+	return false
 }
 
 // Equal reports whether two servers are reached in the same way and have the same configuration.
