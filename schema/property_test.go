@@ -17,6 +17,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/schema/rule"
 )
@@ -321,7 +322,7 @@ func TestAdaptKeepsItsPropertiesOverTheCorpus(t *testing.T) {
 }
 
 func TestAdaptKeepsItsProperties(t *testing.T) {
-	n, first := environment(t, "INDUS_SCHEMAS", someSchemas), environment(t, "INDUS_SEED", 1)
+	n, first := environment(t, "INDUS_SCHEMAS", uint64(fixture.Size(t, someSchemas, 2_000))), environment(t, "INDUS_SEED", 1)
 	seeds := make([]uint64, n)
 	for i := range seeds {
 		seeds[i] = first + uint64(i)
