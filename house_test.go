@@ -57,7 +57,7 @@ var roomBudget = map[string]int{
 	"host":      7430,
 	"identity":  1840,
 	"internal":  15020,
-	"interop":   12990,
+	"interop":   13046,
 	"ledger":    4940,
 	"mcpconfig": 11020,
 	"oauth":     4430,

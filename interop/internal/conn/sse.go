@@ -25,6 +25,7 @@ type sse struct {
 	posts  *httpServer // at the URL of the endpoint event
 	reply  *httpReply
 	events *wire.Events
+	named  bool // the stream has named an endpoint
 }
 
 // DialSSE connects to a server that speaks only HTTP+SSE.
@@ -37,7 +38,7 @@ func DialSSE(ctx context.Context, u URL, o Options) (Conn, Handshake, error) {
 	if err != nil {
 		server.close()
 		httpErr, ok := errors.AsType[*HTTPError](err)
-		if ok && slices.Contains([]int{400, 405, 406, 415}, httpErr.Status) {
+		if ok && slices.Contains([]int{400, 405, 406, 415}, httpErr.Status) && !errors.As(err, new(*spokenError)) {
 			err = &NotSSEError{err}
 		}
 		return nil, Handshake{}, err
@@ -65,6 +66,9 @@ func openSSE(ctx context.Context, server *httpServer, wait time.Duration) (Conn,
 	}
 	if err != nil {
 		s.Close()
+		if f.named && ctx.Err() == nil {
+			err = &spokenError{err}
+		}
 		return nil, Handshake{}, err
 	}
 	return s, h, nil
@@ -97,12 +101,13 @@ func (f *sse) open(ctx context.Context, wait time.Duration) (err error) {
 			}
 			continue
 		}
+		f.named = true
 		u, err := f.reply.Request.URL.Parse(string(ev.Data))
 		if err != nil {
 			return &ProtocolError{"an endpoint event that is no URL", nil}
 		}
 		if !sameOrigin(u, f.server.url) {
-			return &ProtocolError{"an endpoint of another origin: " + origin(u), nil}
+			return &ProtocolError{"an endpoint of another origin", &OriginError{origin(u)}}
 		}
 		if !t.Stop() && late.Load() {
 			continue // the timer has ended the stream
