@@ -56,7 +56,7 @@ var roomBudget = map[string]int{
 	"gateway":   8410,
 	"host":      7430,
 	"identity":  1840,
-	"internal":  15020,
+	"internal":  15028,
 	"interop":   13046,
 	"ledger":    4940,
 	"mcpconfig": 11020,

@@ -132,7 +132,7 @@ func newHTTPClient(r reach, config *tls.Config) *http.Client {
 	direct := newTransport(config)
 	direct.DialContext = dialer.DialContext
 	byProxy := newTransport(config) // the proxy looks names up, and may itself be in a private network
-	byProxy.Proxy, byProxy.OnProxyConnectResponse = http.ProxyFromEnvironment, proxied.Check
+	byProxy.Proxy, byProxy.OnProxyConnectResponse = proxied.FromEnvironment(), proxied.Check
 	return &http.Client{Transport: &eitherTransport{direct, byProxy}, CheckRedirect: checkRedirect, Timeout: requestTime}
 }
 
@@ -147,7 +147,7 @@ func newTransport(config *tls.Config) *http.Transport {
 type eitherTransport struct{ direct, proxied *http.Transport }
 
 func (t *eitherTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if p, err := http.ProxyFromEnvironment(r); p != nil || err != nil {
+	if p, err := t.proxied.Proxy(r); p != nil || err != nil {
 		return t.proxied.RoundTrip(r)
 	}
 	return t.direct.RoundTrip(r)

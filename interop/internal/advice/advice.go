@@ -272,7 +272,7 @@ var Rows = []Row{
 	{"a proxy that refuses to connect", hasCause[*proxied.Error],
 		"the proxy refuses connections to this server: ask for its permission, or add the host to NO_PROXY"},
 	{"a proxy that cannot be reached", causeThat(func(e *net.OpError) bool { return e.Op == "proxyconnect" }),
-		"the proxy cannot be reached: check HTTP_PROXY and HTTPS_PROXY, or add the host to NO_PROXY"},
+		"the proxy cannot be reached: check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, or add the host to NO_PROXY"},
 	{"no such host", causeThat(func(e *net.DNSError) bool { return e.IsNotFound }),
 		`no such host: check its name in "url", and whether a VPN is needed`},
 	{"DNS", hasCause[*net.DNSError], "host names cannot be resolved: check the network and its DNS"},

@@ -99,7 +99,7 @@ func newHTTPServer(to URL, o Options) (*httpServer, error) {
 func newHTTPTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: httpDialTime, KeepAlive: 30 * time.Second}
 	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
+		Proxy:                  proxied.FromEnvironment(),
 		OnProxyConnectResponse: proxied.Check,
 		DialContext:            dialer.DialContext,
 		ForceAttemptHTTP2:      true,
