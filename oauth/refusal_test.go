@@ -447,15 +447,18 @@ func TestAnswersToAMachine(t *testing.T) {
 		"urn:ietf:params:oauth:grant-type:token-exchange": {Grant: oauth.TokenExchange, ClientID: "c", ClientSecret: secret, Exchange: subject},
 	} {
 		for name, c := range map[string]struct {
-			answer http.HandlerFunc
-			down   bool
+			answer        http.HandlerFunc
+			down, refused bool
 		}{
-			"invalid_client":    {fails(401, `{"error":"invalid_client"}`), false},
-			"200 with an error": {fails(200, `{"error":"invalid_client"}`), false},
-			"404":               {fails(404, ``), false},
-			"429":               {fails(429, ``), true},
-			"503":               {fails(503, ``), true},
-			"no answer":         {hangUp, true},
+			"invalid_client":    {fails(401, `{"error":"invalid_client"}`), false, true},
+			"200 with an error": {fails(200, `{"error":"invalid_client"}`), false, true},
+			"404":               {fails(404, ``), false, true},
+			"429":               {fails(429, ``), true, false},
+			"503":               {fails(503, ``), true, false},
+			"no answer":         {hangUp, true, false},
+			"no token":          {says(`{"token":"x"}`), false, false},
+			"another type":      {says(`{"access_token":"x","token_type":"DPoP"}`), false, false},
+			"a page":            {fails(200, `<html>`), false, false},
 		} {
 			t.Run(grant+" "+name, func(t *testing.T) {
 				t.Parallel()
@@ -464,7 +467,7 @@ func TestAnswersToAMachine(t *testing.T) {
 				rt := newClient(t, o).Transport(nil, a.URL+"/mcp", "")
 				_, _, err := send(t, rt, a.URL+"/mcp", "")
 				step, ok := errors.AsType[*oauth.StepError](err)
-				if !ok || step.Step != oauth.StepToken || step.Unreachable() != c.down || !isUnsent(err) || isSignIn(err) || a.registered.Load() > 0 {
+				if !ok || step.Step != oauth.StepToken || step.Unreachable() != c.down || step.Refused() != c.refused || !isUnsent(err) || isSignIn(err) || a.registered.Load() > 0 {
 					t.Error(err)
 				}
 				a.change("", nil)

@@ -104,7 +104,7 @@ func (c *Client) requestToken(
 ) (*tokenResponse, error) {
 	header := http.Header{}
 	if err := c.authenticate(i, audience, form, header); err != nil {
-		return nil, &StepError{StepToken, endpoint, err}
+		return nil, &StepError{StepRegistration, endpoint, err}
 	}
 	secrets = append(secrets, i.secret.Reveal())
 	secretFields := []string{
