@@ -17,6 +17,9 @@ import (
 // from any other stream of events.
 const sseEndpointWait = 10 * time.Second
 
+// sseEventsBefore is how many other events may come before the endpoint, such as a greeting or a keep-alive.
+const sseEventsBefore = 100
+
 // sse is HTTP+SSE, the transport of 2024-11-05, as one duplex stream. A GET receives all messages, and each sent
 // message is a POST.
 type sse struct {
@@ -88,16 +91,18 @@ func (f *sse) open(ctx context.Context, wait time.Duration) (err error) {
 	var late atomic.Bool
 	t := time.AfterFunc(wait, func() { late.Store(true); f.reply.cancel() })
 	defer t.Stop()
-	for {
+	for others := 0; ; {
 		ev, err := f.events.Next()
 		switch {
 		case err != nil && late.Load():
 			return &ProtocolError{fmt.Sprintf("no endpoint event within %v", wait), nil}
+		case err != nil && others > 0 && ctx.Err() == nil:
+			return &ProtocolError{"a stream of events without its endpoint", &CutError{err}}
 		case err != nil:
 			return contextErrorOr(ctx, f.s.transport, &CutError{err})
 		case ev.Name != "endpoint":
-			if len(ev.Data) > 0 && ev.Name == "message" {
-				return &ProtocolError{"a stream of events that does not begin with its endpoint", nil}
+			if others++; others > sseEventsBefore {
+				return &ProtocolError{"a stream of events without its endpoint", nil}
 			}
 			continue
 		}
