@@ -275,6 +275,35 @@ func TestUserAgentOfASignIn(t *testing.T) {
 	}
 }
 
+// A code is not sent on a connection that was idle for longer than its server announced.
+func TestAnnouncedIdleTimeOfASignIn(t *testing.T) {
+	t.Parallel()
+	for announced, reused := range map[string]bool{"timeout=1": false, "timeout=60": true} {
+		a, person := newAnswers(t), paster()
+		var mu sync.Mutex
+		from := map[string]string{}
+		honest := a.Config.Handler
+		a.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			from[r.URL.Path] = r.RemoteAddr
+			mu.Unlock()
+			w.Header().Set("Keep-Alive", announced)
+			honest.ServeHTTP(w, r)
+		})
+		read := person.Read
+		person.Read = func(ctx context.Context) (string, error) {
+			time.Sleep(300 * time.Millisecond) // the person needs longer than the quarter of a second that is used
+			return read(ctx)
+		}
+		if err := newClient(t, oauth.Options{Interact: person}).SignIn(t.Context(), a.URL+"/mcp", ""); err != nil {
+			t.Fatal(err)
+		}
+		if (from["/register"] == from["/token"]) != reused {
+			t.Errorf("%s: %v", announced, from)
+		}
+	}
+}
+
 // isUnsent reports whether an error means that the request was not run.
 func isUnsent(err error) bool { return errors.As(err, new(interface{ Unsent() })) }
 
