@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/indusagi/indus/internal/testkit/authserver"
 	"github.com/indusagi/indus/oauth"
 )
 
@@ -227,6 +228,7 @@ func TestParametersThatAreRefused(t *testing.T) {
 		"a renewal":                 {"refresh_token", accepts(withoutResource, refused)},
 		"a renewal without a text":  {"refresh_token", accepts(withoutResource, `{"error":"invalid_request"}`)},
 		"a renewal with its scopes": {"refresh_token", accepts(withScope, `{"error":"invalid_scope"}`)},
+		"a renewal for a target":    {"refresh_token", accepts(withoutResource, `{"error":"invalid_target"}`)},
 		"both": {"refresh_token", accepts(func(r *http.Request) bool { return withoutResource(r) && withScope(r) },
 			`{"error":"invalid_request"}`)},
 	} {
@@ -247,6 +249,75 @@ func TestParametersThatAreRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Some authorization servers refuse the resource indicator already at the page in the browser, which is then sent there
+// once more without it. The token request has none either.
+func TestResourceThatThePageRefuses(t *testing.T) {
+	t.Parallel()
+	pasting := paster()
+	for name, interact := range map[string]oauth.Interaction{"browser": visitor(), "paste": pasting} {
+		for _, code := range []string{"invalid_request", "invalid_target", "server_error"} {
+			a := newAnswers(t)
+			var pages, tokens atomic.Int64
+			honest := a.answers["/authorize"]
+			a.answers["/authorize"] = func(w http.ResponseWriter, r *http.Request) {
+				pages.Add(1)
+				if r.FormValue("resource") != "" {
+					redirects(code)(w, r)
+					return
+				}
+				honest(w, r)
+			}
+			a.change("authorization_code", func(w http.ResponseWriter, r *http.Request) {
+				if tokens.Add(1); r.Form.Has("resource") {
+					fails(400, `{"error":"invalid_target"}`)(w, r)
+					return
+				}
+				says(`{"access_token":"access"}`)(w, r)
+			})
+			err := newClient(t, oauth.Options{Interact: interact}).SignIn(t.Context(), a.URL+"/mcp", "")
+			want := map[bool][2]int64{true: {2, 1}, false: {1, 0}}[code != "server_error"]
+			if got := [2]int64{pages.Load(), tokens.Load()}; (err == nil) != (code != "server_error") || got != want {
+				t.Errorf("%s, %s: %v, %d", name, code, err, got)
+			}
+		}
+	}
+	a := newAnswers(t) // a refusal for another reason is asked for twice, and no more
+	a.change("redirect", redirects("invalid_request"))
+	err := newClient(t, oauth.Options{Interact: visitor()}).SignIn(t.Context(), a.URL+"/mcp", "")
+	if refused, ok := errors.AsType[*oauth.ServerError](err); !ok || refused.Code != "invalid_request" {
+		t.Error(err)
+	}
+	t.Run("a page of a site", func(t *testing.T) {
+		a, site := newAnswers(t), newSite(t)
+		honest := a.answers["/authorize"]
+		a.answers["/authorize"] = func(w http.ResponseWriter, r *http.Request) {
+			if r.FormValue("resource") != "" {
+				redirects("invalid_target")(w, r)
+				return
+			}
+			honest(w, r)
+		}
+		c := newClient(t, oauth.Options{Site: site})
+		link, err := c.SignInAddress(t.Context(), a.URL+"/mcp", "free")
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := jar(t)
+		back, _, err := authserver.Browser{}.Confirm(t.Context(), own, link, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := (&http.Client{Jar: own}).Get(back.String()) // follows redirects
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if page, err := io.ReadAll(res.Body); err != nil || !strings.Contains(string(page), "<h1>Signed in</h1>") {
+			t.Errorf("%v, %s", err, page)
+		}
+	})
 }
 
 // Filters in front of servers admit some User-Agents only.
