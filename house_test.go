@@ -60,7 +60,7 @@ var roomBudget = map[string]int{
 	"interop":   12929,
 	"ledger":    4940,
 	"mcpconfig": 11029,
-	"oauth":     4478,
+	"oauth":     4479,
 	"operation": 2520,
 	"policy":    3780,
 	"replica":   1110,

@@ -138,7 +138,8 @@ func (c *Client) requestToken(
 // they do not know. Entra ID accepts either scopes or a resource, but not both.
 func refusesResource(err error) bool {
 	refused, ok := errors.AsType[*ServerError](err)
-	return ok && (refused.Code == "invalid_request" || refused.Code == "invalid_target" || strings.Contains(refused.Description, "AADSTS9010010"))
+	return ok && (refused.Code == "invalid_request" || refused.Code == "invalid_target" ||
+		strings.Contains(refused.Description, "AADSTS9010010"))
 }
 
 // hasErrorCode reports whether err is a refusal with one of the codes.
