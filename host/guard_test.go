@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -212,6 +213,41 @@ func TestIdleSessionsExpire(t *testing.T) {
 		time.Sleep(1000 * time.Hour)
 		if !isAccepted(h, s) {
 			t.Error("it was to live for good")
+		}
+	})
+}
+
+// Some clients end a stream that is silent for 10 s. So a comment is sent before, on every kind of stream.
+func TestNoStreamIsSilentForTenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newHeldTool()
+		host := host.New(g, nil)
+		defer host.Close()
+		h := host.Handler()
+		header := open(h)
+		ctx, leave := context.WithCancel(t.Context())
+		streams := map[string]*httptest.ResponseRecorder{}
+		var done sync.WaitGroup
+		for name, serve := range map[string]http.Handler{"standing": h, "HTTP+SSE": host.SSEHandler()} {
+			req := httptest.NewRequestWithContext(ctx, http.MethodGet, "/", nil)
+			req.Header.Set("Accept", "text/event-stream")
+			if name == "standing" {
+				req.Header.Set("Mcp-Session-Id", header["Mcp-Session-Id"])
+			}
+			w := httptest.NewRecorder()
+			streams[name] = w
+			done.Go(func() { serve.ServeHTTP(w, req) })
+		}
+		done.Go(func() { streams["answer"] = serveDirect(h, "", "", legacyCall(header, "7", "")) })
+		<-g.begun
+		time.Sleep(10*time.Second - 1)
+		leave()
+		g.free <- struct{}{}
+		done.Wait()
+		for name, w := range streams {
+			if !strings.Contains(w.Body.String(), ":\n\n") {
+				t.Errorf("%s: %q", name, w.Body)
+			}
 		}
 	})
 }

@@ -28,7 +28,7 @@ const (
 	defaultMaxSessions = 10_000
 	defaultMaxClient   = 1000
 	defaultMaxInFlight = 10_000
-	defaultKeepAlive   = 25 * time.Second // below the 30 s after which proxies give up on a header
+	defaultKeepAlive   = 8 * time.Second // some clients end a stream after 10 s of silence, and proxies after 30 s
 	defaultListWait    = 3 * time.Second  // @openai/agents gives up after 5 s, its start included
 )
 
@@ -94,7 +94,7 @@ type Options struct {
 	// not count. If it is nil, there is no bound.
 	Rates *Rates
 	// KeepAlive is the silence on an open HTTP answer after which a comment is sent. A pending answer becomes an event
-	// stream for it. Zero means 25 s, and a negative value means never.
+	// stream for it. Zero means 8 s, and a negative value means never.
 	KeepAlive time.Duration
 	// Replay keeps the messages sent to legacy clients over HTTP. A client that lost its connection receives the
 	// messages it missed. If it is nil, the host has its own, made by NewReplay(0, 0).

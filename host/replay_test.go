@@ -388,7 +388,7 @@ func TestAPendingAnswerCanBeResumed(t *testing.T) {
 			answered := make(chan *httptest.ResponseRecorder, 1)
 			go func() { answered <- serveDirect(h, "", "", legacyCall(header, "7", "")) }()
 			<-g.begun
-			time.Sleep(10 * time.Second)
+			time.Sleep(5 * time.Second)
 			g.free <- struct{}{}
 			want := "id: a1-1\nretry: 1000\ndata:\n\nevent: message\nid: a1-2\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":" + doneResult + "}\n\n"
 			if got := (<-answered).Body.String(); got != want {

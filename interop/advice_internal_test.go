@@ -181,6 +181,47 @@ func TestAdviceFitsTheCause(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	})) + "/prefix/sse"
+	// started answers initialize at /mcp, and over HTTP+SSE at /sse. Then notifications/initialized fails.
+	started := func(fail func(w http.ResponseWriter)) string {
+		replies := make(chan string, 1)
+		return serve(t, http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+			if hr.Method == http.MethodGet && hr.URL.Path == "/sse" {
+				w.Header().Set("Content-Type", "text/event-stream")
+				fmt.Fprint(w, "event: endpoint\ndata: /messages\n\n")
+				_ = http.NewResponseController(w).Flush()
+				fmt.Fprintf(w, "data: %s\n\n", <-replies)
+				_ = http.NewResponseController(w).Flush()
+				<-hr.Context().Done()
+				return
+			}
+			var r rawRequest
+			_ = json.NewDecoder(hr.Body).Decode(&r)
+			answer := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{}}}`, r.ID)
+			switch {
+			case hr.Method != http.MethodPost || hr.URL.Path == "/sse":
+				w.WriteHeader(405)
+			case r.Method == protocol.NoteInitialized:
+				fail(w)
+			case r.Method != protocol.MethodInitialize:
+				rpc(-32601)(w, r)
+			case hr.URL.Path == "/messages":
+				replies <- answer
+				w.WriteHeader(202)
+			default:
+				w.Header().Set("Content-Type", "application/json")
+				fmt.Fprint(w, answer)
+			}
+		}))
+	}
+	refusing := started(func(w http.ResponseWriter) { w.WriteHeader(400) })
+	elsewhere := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			w.WriteHeader(404)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "event: endpoint\ndata: https://%s/messages\n\n", r.Host)
+	})) + "/sse"
 	shell := func(script string) config.Stdio { return config.Stdio{Command: "sh", Args: []string{"-c", script}} }
 	for _, tt := range []struct {
 		cause string
@@ -192,6 +233,13 @@ func TestAdviceFitsTheCause(t *testing.T) {
 		{"the connection ended otherwise", config.HTTP{URL: serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))}},
 		{"HTTP+SSE with an endpoint event that leads to no server", config.SSE{URL: prefixed}},
 		{"HTTP+SSE with an endpoint event that leads to no server", config.HTTP{URL: prefixed}},
+		{"notifications/initialized fails", config.HTTP{URL: refusing + "/mcp"}},
+		{"notifications/initialized fails", config.HTTP{URL: refusing + "/sse"}},
+		{"notifications/initialized fails", config.SSE{URL: refusing + "/sse"}},
+		{"notifications/initialized fails", config.HTTP{URL: started(func(http.ResponseWriter) { panic(http.ErrAbortHandler) }) + "/mcp"}},
+		{"HTTP 403", config.HTTP{URL: started(func(w http.ResponseWriter) { w.WriteHeader(403) }) + "/mcp"}},
+		{"HTTP+SSE with an endpoint event of another origin", config.SSE{URL: elsewhere}},
+		{"HTTP+SSE with an endpoint event of another origin", config.HTTP{URL: elsewhere}},
 		{"no TLS", config.HTTP{URL: strings.Replace(web, "http:", "https:", 1)}},
 		{"no such command", config.Stdio{Command: "no-such-command-anywhere"}},
 		{`no such "cwd"`, config.Stdio{Command: "sh", Dir: "/no/such/directory"}},

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/indusagi/indus/internal/httpconn"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
@@ -179,6 +180,10 @@ func (r *reading) remote(declared config.TransportKind) {
 		headers[i].Value = config.NewSecret(text)
 		if !r.pending[h.Value.Reveal()] && strings.ContainsFunc(text, isControl) {
 			r.skip(r.fields["headers"].StartOffset, "headers "+tree.Quote(h.Name)+" holds a line break or control character", "")
+		}
+		if strings.EqualFold(h.Name, "Accept-Encoding") && !r.pending[h.Value.Reveal()] && !httpconn.Readable(text) {
+			r.note(r.fields["headers"].StartOffset, "headers "+tree.Quote(h.Name)+
+				" is left out: indus reads only gzip, deflate and identity", "")
 		}
 	}
 	if r.State == Active && !pending {

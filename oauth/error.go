@@ -72,9 +72,11 @@ func (e *StepError) Error() string {
 
 func (e *StepError) Unwrap() error { return e.Err }
 
-// Unreachable reports whether URL does not answer, or answers that it cannot do so now. Otherwise it refuses, or its
-// answer cannot be used.
+// Unreachable reports whether URL does not answer, or answers that it cannot do so now.
 func (e *StepError) Unreachable() bool { return isUnreachable(e.Err) }
+
+// Refused reports whether URL refuses the request. If it neither refuses nor is unreachable, its answer cannot be used.
+func (e *StepError) Refused() bool { return isRefused(e.Err) }
 
 // ServerError is an authorization server's refusal (RFC 6749 sections 4.1.2.1 and 5.2).
 type ServerError struct {

@@ -76,6 +76,8 @@ type signInFlow struct {
 	web  *web
 	last *grant // the former grant of one of the authorization servers
 	need need
+
+	withoutResource bool // the authorization endpoint refused the resource
 }
 
 // scopes returns the scopes to request (specification 2026-07-28, "Scope Selection Strategy", and SEP-2350).
@@ -246,16 +248,29 @@ func (a *signInFlow) requestCode(
 	if slices.Contains(scopes, offlineAccess) {
 		query.Set("prompt", "consent") // otherwise it is ignored (OpenID Connect Core section 11)
 	}
-	u.RawQuery = query.Encode()
-	escapeForShell(u)
-	answer, err := redirection.Ask(ctx, u.String())
-	if err != nil {
-		if page, ok := redirection.(*siteSignIn); ok && !page.isConfirmed() {
-			return "", err // no browser was sent there
+	ask := redirection.Ask
+	for {
+		u.RawQuery = query.Encode()
+		escapeForShell(u)
+		answer, err := ask(ctx, u.String())
+		if err != nil {
+			if page, ok := redirection.(*siteSignIn); ok && !page.isConfirmed() {
+				return "", err // no browser was sent there
+			}
+			return "", &unansweredError{err}
 		}
-		return "", &unansweredError{err}
+		code, err := checkAnswer(answer, as, state)
+		if !query.Has("resource") || !refusesResource(err) {
+			return code, err
+		}
+		query.Del("resource")
+		a.withoutResource = true
+		if page, ok := redirection.(interface {
+			askAgain(context.Context, string) (url.Values, error)
+		}); ok {
+			ask = page.askAgain
+		}
 	}
-	return checkAnswer(answer, as, state)
 }
 
 // escapeForShell leaves no character in an address that is special in a shell. Browsers are often opened by a
@@ -302,7 +317,9 @@ func (a *signInFlow) exchange(
 	if err := c.confine(ctx, a.key.Resource, as.Issuer, true); err != nil {
 		return nil, err
 	}
-	form.Set("resource", a.Resource)
+	if !a.withoutResource {
+		form.Set("resource", a.Resource)
+	}
 	answer, err := c.requestToken(ctx, a.web, as.TokenEndpoint, as.Issuer, i, form)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,8 @@
 package oauth_test
 
 import (
+	"compress/gzip"
+	"compress/zlib"
 	"context"
 	"errors"
 	"fmt"
@@ -107,6 +109,17 @@ func endless(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// coded answers with a token in a coding that was not asked for.
+func coded(name string, to func(io.Writer) io.WriteCloser) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", name)
+		coder := to(w)
+		io.WriteString(coder, `{"access_token":"a"}`)
+		coder.Close()
+	}
+}
+
 func TestHostileServers(t *testing.T) {
 	t.Parallel()
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("somebody else was asked") }))
@@ -154,6 +167,8 @@ func TestHostileServers(t *testing.T) {
 				w.Header().Set("Content-Encoding", "br")
 				says(`{}`)(w, r)
 			}}, `Content-Encoding "br"`, 1},
+			"x-gzip":  {map[string]http.HandlerFunc{"/token": coded("x-gzip", func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) })}, "", 1},
+			"deflate": {map[string]http.HandlerFunc{"/token": coded("deflate", func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) })}, "", 1},
 			"no JSON": {map[string]http.HandlerFunc{"/token": says(`access_token=a`)}, "no JSON document", 1},
 			"secrets said back": {map[string]http.HandlerFunc{"/token": func(w http.ResponseWriter, r *http.Request) {
 				_ = r.ParseForm()

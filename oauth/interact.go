@@ -32,6 +32,7 @@ type Redirection interface {
 // pendingAnswer holds the answer to one sign-in, and the outcome for the page on which the browser waits.
 type pendingAnswer struct {
 	answers chan url.Values // has room for one answer
+	further chan string     // has room for the address to which the waiting page sends the browser
 	done    chan struct{}   // closed when err is set
 	ended   sync.Once       // sets err
 	err     error           // why the sign-in failed
@@ -41,7 +42,7 @@ type pendingAnswer struct {
 }
 
 func newPendingAnswer() *pendingAnswer {
-	return &pendingAnswer{answers: make(chan url.Values, 1), done: make(chan struct{})}
+	return &pendingAnswer{answers: make(chan url.Values, 1), further: make(chan string, 1), done: make(chan struct{})}
 }
 
 // expect begins to wait for the answer to an address.
@@ -66,6 +67,15 @@ func (a *pendingAnswer) deliver(answer url.Values) bool {
 	a.state = ""
 	a.answers <- answer
 	return true
+}
+
+// askAgain sends the browser that brought the answer to another address with the same state, and waits for its answer.
+func (a *pendingAnswer) askAgain(ctx context.Context, authorize string) (url.Values, error) {
+	if _, err := a.expect(authorize); err != nil {
+		return nil, err
+	}
+	a.further <- authorize
+	return a.wait(ctx, nil)
 }
 
 // wait waits for the answer. shown receives the error of showing the address, or nil.

@@ -145,6 +145,10 @@ func (r *loopback) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	select {
+	case further := <-r.further:
+		w.Header().Set("Location", further)
+		sitePage{}.write(w, http.StatusSeeOther)
+		return
 	case <-r.done:
 	case <-req.Context().Done():
 		return

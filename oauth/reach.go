@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/indusagi/indus/internal/httpconn"
 	"github.com/indusagi/indus/internal/proxied"
 )
 
@@ -129,11 +130,14 @@ func newHTTPClient(r reach, config *tls.Config) *http.Client {
 		}
 		return err
 	}}
+	idle := new(httpconn.Idle)
 	direct := newTransport(config)
-	direct.DialContext = dialer.DialContext
+	direct.DialContext = idle.Dial(dialer.DialContext)
 	byProxy := newTransport(config) // the proxy looks names up, and may itself be in a private network
-	byProxy.Proxy, byProxy.OnProxyConnectResponse = http.ProxyFromEnvironment, proxied.Check
-	return &http.Client{Transport: &eitherTransport{direct, byProxy}, CheckRedirect: checkRedirect, Timeout: requestTime}
+	byProxy.DialContext = idle.Dial((&net.Dialer{Timeout: requestTime}).DialContext)
+	byProxy.Proxy, byProxy.OnProxyConnectResponse = proxied.FromEnvironment(), proxied.Check
+	either := &eitherTransport{direct, byProxy, idle}
+	return &http.Client{Transport: either, CheckRedirect: checkRedirect, Timeout: requestTime}
 }
 
 func newTransport(config *tls.Config) *http.Transport {
@@ -144,13 +148,21 @@ func newTransport(config *tls.Config) *http.Transport {
 }
 
 // eitherTransport uses the proxy of the environment if there is one.
-type eitherTransport struct{ direct, proxied *http.Transport }
+type eitherTransport struct {
+	direct, proxied *http.Transport
+	idle            *httpconn.Idle
+}
 
 func (t *eitherTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if p, err := http.ProxyFromEnvironment(r); p != nil || err != nil {
-		return t.proxied.RoundTrip(r)
+	way := t.direct
+	if p, err := t.proxied.Proxy(r); p != nil || err != nil {
+		way = t.proxied
 	}
-	return t.direct.RoundTrip(r)
+	answer, err := way.RoundTrip(r)
+	if err == nil {
+		t.idle.Learn(answer.Header)
+	}
+	return answer, err
 }
 
 func (t *eitherTransport) CloseIdleConnections() {

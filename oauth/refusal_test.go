@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/indusagi/indus/internal/testkit/authserver"
 	"github.com/indusagi/indus/oauth"
 )
 
@@ -227,6 +228,7 @@ func TestParametersThatAreRefused(t *testing.T) {
 		"a renewal":                 {"refresh_token", accepts(withoutResource, refused)},
 		"a renewal without a text":  {"refresh_token", accepts(withoutResource, `{"error":"invalid_request"}`)},
 		"a renewal with its scopes": {"refresh_token", accepts(withScope, `{"error":"invalid_scope"}`)},
+		"a renewal for a target":    {"refresh_token", accepts(withoutResource, `{"error":"invalid_target"}`)},
 		"both": {"refresh_token", accepts(func(r *http.Request) bool { return withoutResource(r) && withScope(r) },
 			`{"error":"invalid_request"}`)},
 	} {
@@ -247,6 +249,75 @@ func TestParametersThatAreRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Some authorization servers refuse the resource indicator already at the page in the browser, which is then sent there
+// once more without it. The token request has none either.
+func TestResourceThatThePageRefuses(t *testing.T) {
+	t.Parallel()
+	pasting := paster()
+	for name, interact := range map[string]oauth.Interaction{"browser": visitor(), "paste": pasting} {
+		for _, code := range []string{"invalid_request", "invalid_target", "server_error"} {
+			a := newAnswers(t)
+			var pages, tokens atomic.Int64
+			honest := a.answers["/authorize"]
+			a.answers["/authorize"] = func(w http.ResponseWriter, r *http.Request) {
+				pages.Add(1)
+				if r.FormValue("resource") != "" {
+					redirects(code)(w, r)
+					return
+				}
+				honest(w, r)
+			}
+			a.change("authorization_code", func(w http.ResponseWriter, r *http.Request) {
+				if tokens.Add(1); r.Form.Has("resource") {
+					fails(400, `{"error":"invalid_target"}`)(w, r)
+					return
+				}
+				says(`{"access_token":"access"}`)(w, r)
+			})
+			err := newClient(t, oauth.Options{Interact: interact}).SignIn(t.Context(), a.URL+"/mcp", "")
+			want := map[bool][2]int64{true: {2, 1}, false: {1, 0}}[code != "server_error"]
+			if got := [2]int64{pages.Load(), tokens.Load()}; (err == nil) != (code != "server_error") || got != want {
+				t.Errorf("%s, %s: %v, %d", name, code, err, got)
+			}
+		}
+	}
+	a := newAnswers(t) // a refusal for another reason is asked for twice, and no more
+	a.change("redirect", redirects("invalid_request"))
+	err := newClient(t, oauth.Options{Interact: visitor()}).SignIn(t.Context(), a.URL+"/mcp", "")
+	if refused, ok := errors.AsType[*oauth.ServerError](err); !ok || refused.Code != "invalid_request" {
+		t.Error(err)
+	}
+	t.Run("a page of a site", func(t *testing.T) {
+		a, site := newAnswers(t), newSite(t)
+		honest := a.answers["/authorize"]
+		a.answers["/authorize"] = func(w http.ResponseWriter, r *http.Request) {
+			if r.FormValue("resource") != "" {
+				redirects("invalid_target")(w, r)
+				return
+			}
+			honest(w, r)
+		}
+		c := newClient(t, oauth.Options{Site: site})
+		link, err := c.SignInAddress(t.Context(), a.URL+"/mcp", "free")
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := jar(t)
+		back, _, err := authserver.Browser{}.Confirm(t.Context(), own, link, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := (&http.Client{Jar: own}).Get(back.String()) // follows redirects
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if page, err := io.ReadAll(res.Body); err != nil || !strings.Contains(string(page), "<h1>Signed in</h1>") {
+			t.Errorf("%v, %s", err, page)
+		}
+	})
 }
 
 // Filters in front of servers admit some User-Agents only.
@@ -271,6 +342,35 @@ func TestUserAgentOfASignIn(t *testing.T) {
 		}
 		if len(seen) != 1 || !seen[want] {
 			t.Error(seen)
+		}
+	}
+}
+
+// A code is not sent on a connection that was idle for longer than its server announced.
+func TestAnnouncedIdleTimeOfASignIn(t *testing.T) {
+	t.Parallel()
+	for announced, reused := range map[string]bool{"timeout=1": false, "timeout=60": true} {
+		a, person := newAnswers(t), paster()
+		var mu sync.Mutex
+		from := map[string]string{}
+		honest := a.Config.Handler
+		a.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			from[r.URL.Path] = r.RemoteAddr
+			mu.Unlock()
+			w.Header().Set("Keep-Alive", announced)
+			honest.ServeHTTP(w, r)
+		})
+		read := person.Read
+		person.Read = func(ctx context.Context) (string, error) {
+			time.Sleep(300 * time.Millisecond) // the person needs longer than the quarter of a second that is used
+			return read(ctx)
+		}
+		if err := newClient(t, oauth.Options{Interact: person}).SignIn(t.Context(), a.URL+"/mcp", ""); err != nil {
+			t.Fatal(err)
+		}
+		if (from["/register"] == from["/token"]) != reused {
+			t.Errorf("%s: %v", announced, from)
 		}
 	}
 }
@@ -447,15 +547,18 @@ func TestAnswersToAMachine(t *testing.T) {
 		"urn:ietf:params:oauth:grant-type:token-exchange": {Grant: oauth.TokenExchange, ClientID: "c", ClientSecret: secret, Exchange: subject},
 	} {
 		for name, c := range map[string]struct {
-			answer http.HandlerFunc
-			down   bool
+			answer        http.HandlerFunc
+			down, refused bool
 		}{
-			"invalid_client":    {fails(401, `{"error":"invalid_client"}`), false},
-			"200 with an error": {fails(200, `{"error":"invalid_client"}`), false},
-			"404":               {fails(404, ``), false},
-			"429":               {fails(429, ``), true},
-			"503":               {fails(503, ``), true},
-			"no answer":         {hangUp, true},
+			"invalid_client":    {fails(401, `{"error":"invalid_client"}`), false, true},
+			"200 with an error": {fails(200, `{"error":"invalid_client"}`), false, true},
+			"404":               {fails(404, ``), false, true},
+			"429":               {fails(429, ``), true, false},
+			"503":               {fails(503, ``), true, false},
+			"no answer":         {hangUp, true, false},
+			"no token":          {says(`{"token":"x"}`), false, false},
+			"another type":      {says(`{"access_token":"x","token_type":"DPoP"}`), false, false},
+			"a page":            {fails(200, `<html>`), false, false},
 		} {
 			t.Run(grant+" "+name, func(t *testing.T) {
 				t.Parallel()
@@ -464,7 +567,7 @@ func TestAnswersToAMachine(t *testing.T) {
 				rt := newClient(t, o).Transport(nil, a.URL+"/mcp", "")
 				_, _, err := send(t, rt, a.URL+"/mcp", "")
 				step, ok := errors.AsType[*oauth.StepError](err)
-				if !ok || step.Step != oauth.StepToken || step.Unreachable() != c.down || !isUnsent(err) || isSignIn(err) || a.registered.Load() > 0 {
+				if !ok || step.Step != oauth.StepToken || step.Unreachable() != c.down || step.Refused() != c.refused || !isUnsent(err) || isSignIn(err) || a.registered.Load() > 0 {
 					t.Error(err)
 				}
 				a.change("", nil)

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/indusagi/indus/internal/httpconn"
 	"github.com/indusagi/indus/internal/protocol"
 )
 
@@ -89,7 +90,10 @@ func (w *web) send(
 	if err != nil {
 		return 0, nil, &networkError{withoutAddress(err)}
 	}
-	defer res.Body.Close()
+	defer func() { res.Body.Close() }()
+	if err := httpconn.Decode(res); err != nil {
+		return 0, nil, err
+	}
 	body, err = io.ReadAll(io.LimitReader(res.Body, maxBody+1))
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	switch {
@@ -97,9 +101,6 @@ func (w *web) send(
 		return res.StatusCode, body, nil
 	case err != nil:
 		return 0, nil, &networkError{err}
-	case res.Header.Get("Content-Encoding") != "": // net/http decodes gzip
-		coding := protocol.Printable(res.Header.Get("Content-Encoding"), maxShown)
-		return 0, nil, fmt.Errorf("the answer has the Content-Encoding %q, which was not asked for", coding)
 	case len(body) > maxBody:
 		return 0, nil, fmt.Errorf("the answer is longer than %d bytes", maxBody)
 	case kind != "application/json" && len(body) > 0:

@@ -190,7 +190,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case isLink:
 		page, status = s.serveLink(w, r, link)
 	case r.URL.Path == pathCallback, strings.HasPrefix(r.URL.Path, pathCallback+"/"):
-		page, status = s.serveCallback(r)
+		page, status = s.serveCallback(w, r)
 	}
 	page.write(w, status)
 }
@@ -239,7 +239,7 @@ func (s *Site) serveLink(w http.ResponseWriter, r *http.Request, link string) (p
 }
 
 // serveCallback accepts the answer of the authorization server (RFC 6749 section 4.1.2). The flow checks it.
-func (s *Site) serveCallback(r *http.Request) (page sitePage, status int) {
+func (s *Site) serveCallback(w http.ResponseWriter, r *http.Request) (page sitePage, status int) {
 	answer := r.URL.Query()
 	f := s.find(answer.Get("state"))
 	if f == nil || f.answerState != answer.Get("state") || r.URL.Path != pathCallback+f.pathSuffix {
@@ -252,6 +252,9 @@ func (s *Site) serveCallback(r *http.Request) (page sitePage, status int) {
 		return noSignIn, http.StatusNotFound
 	}
 	select {
+	case further := <-f.further:
+		w.Header().Set("Location", further)
+		return sitePage{}, http.StatusSeeOther
 	case <-f.done:
 		page = f.page()
 		page.Done, page.Failed = true, f.err != nil

@@ -104,7 +104,7 @@ func (c *Client) requestToken(
 ) (*tokenResponse, error) {
 	header := http.Header{}
 	if err := c.authenticate(i, audience, form, header); err != nil {
-		return nil, &StepError{StepToken, endpoint, err}
+		return nil, &StepError{StepRegistration, endpoint, err}
 	}
 	secrets = append(secrets, i.secret.Reveal())
 	secretFields := []string{
@@ -138,7 +138,8 @@ func (c *Client) requestToken(
 // they do not know. Entra ID accepts either scopes or a resource, but not both.
 func refusesResource(err error) bool {
 	refused, ok := errors.AsType[*ServerError](err)
-	return ok && (refused.Code == "invalid_request" || strings.Contains(refused.Description, "AADSTS9010010"))
+	return ok && (refused.Code == "invalid_request" || refused.Code == "invalid_target" ||
+		strings.Contains(refused.Description, "AADSTS9010010"))
 }
 
 // hasErrorCode reports whether err is a refusal with one of the codes.

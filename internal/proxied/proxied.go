@@ -1,15 +1,29 @@
-// Package proxied names the proxy that refuses to open a connection. net/http returns only the status text of such a
-// refusal, as if the server had sent it.
+// Package proxied selects the proxy of the environment, and names the proxy that refuses to open a connection.
+// net/http ignores ALL_PROXY, and returns only the status text of such a refusal, as if the server had sent it.
 //
-// Set [Check] as OnProxyConnectResponse of an http.Transport. It is pure, and safe for concurrent use.
+// Set [FromEnvironment] as Proxy of an http.Transport, and [Check] as OnProxyConnectResponse. Both are safe for
+// concurrent use.
 package proxied
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+
+	"golang.org/x/net/http/httpproxy"
 )
+
+// FromEnvironment reads the environment and returns the function that selects the proxy of a request. It is
+// [http.ProxyFromEnvironment], and uses ALL_PROXY where HTTP_PROXY or HTTPS_PROXY is not set.
+func FromEnvironment() func(*http.Request) (*url.URL, error) {
+	c, all := httpproxy.FromEnvironment(), cmp.Or(os.Getenv("ALL_PROXY"), os.Getenv("all_proxy"))
+	c.HTTPProxy, c.HTTPSProxy = cmp.Or(c.HTTPProxy, all), cmp.Or(c.HTTPSProxy, all)
+	choose := c.ProxyFunc()
+	return func(r *http.Request) (*url.URL, error) { return choose(r.URL) }
+}
 
 // Error reports that a proxy answered CONNECT with another status than 200.
 type Error struct {

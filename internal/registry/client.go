@@ -55,7 +55,7 @@ func newHTTP(mayFollow func(next, first *url.URL) bool, limit time.Duration) *ht
 	return &http.Client{
 		Timeout: limit,
 		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, OnProxyConnectResponse: proxied.Check,
+			Proxy: proxied.FromEnvironment(), OnProxyConnectResponse: proxied.Check,
 			MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
 		},
 		CheckRedirect: func(next *http.Request, via []*http.Request) error {

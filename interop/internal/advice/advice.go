@@ -48,6 +48,7 @@ var (
 
 // For returns one sentence for a person: the next step to try after the failure.
 func For(f Failure) string {
+	f.Err = conn.Decisive(f.Err)
 	c := &circumstance{Failure: f}
 	errors.As(f.Err, &c.rpc)
 	errors.As(f.Err, &c.http)
@@ -234,6 +235,11 @@ var Rows = []Row{
 		"the server denies access: check the permissions of the token or key, and whether the server admits this address"},
 	{"HTTP 407", anyOf(hasStatus(407), causeThat(func(e *proxied.Error) bool { return e.Status == 407 })),
 		"the proxy requires a password: add it to the URL in HTTPS_PROXY, or add the host to NO_PROXY"},
+	{"notifications/initialized fails", func(c *circumstance) bool {
+		return hasCause[*conn.InitializedError](c) && !hasCause[*conn.ExitError](c)
+	},
+		"the server answers initialize, and not the notification after it: update the server, and check any proxy in " +
+			"front of it"},
 	{"HTTP 3xx", func(c *circumstance) bool { return c.http != nil && c.http.Status/100 == 3 },
 		"the server has moved: write the URL that it redirects to"},
 	{"HTTP 400 of a server that speaks TLS", allOf(hasStatus(400),
@@ -242,6 +248,9 @@ var Rows = []Row{
 	{"HTTP+SSE with an endpoint event that leads to no server", hasCause[*conn.EndpointError],
 		"the stream of events works, and the path for messages does not: a proxy in front of the server may take away " +
 			"a prefix of the path: configure that prefix at the server (root_path, --base-path), or use /mcp"},
+	{"HTTP+SSE with an endpoint event of another origin", hasCause[*conn.OriginError],
+		"the endpoint event names another scheme, host or port than the URL, and headers are not sent there: if a proxy " +
+			"ends TLS or renames the host, configure the server's public URL (X-Forwarded-Proto), or use /mcp"},
 	{"HTTP 404, 410, or a web page", func(c *circumstance) bool {
 		return hasStatus(404, 410)(c) || c.http != nil && c.http.Status/100 == 2 &&
 			strings.HasPrefix(c.http.Header.Get("Content-Type"), "text/html")
@@ -263,7 +272,7 @@ var Rows = []Row{
 	{"a proxy that refuses to connect", hasCause[*proxied.Error],
 		"the proxy refuses connections to this server: ask for its permission, or add the host to NO_PROXY"},
 	{"a proxy that cannot be reached", causeThat(func(e *net.OpError) bool { return e.Op == "proxyconnect" }),
-		"the proxy cannot be reached: check HTTP_PROXY and HTTPS_PROXY, or add the host to NO_PROXY"},
+		"the proxy cannot be reached: check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, or add the host to NO_PROXY"},
 	{"no such host", causeThat(func(e *net.DNSError) bool { return e.IsNotFound }),
 		`no such host: check its name in "url", and whether a VPN is needed`},
 	{"DNS", hasCause[*net.DNSError], "host names cannot be resolved: check the network and its DNS"},

@@ -158,6 +158,17 @@ func (e *EndpointError) Error() string {
 }
 func (e *EndpointError) Unwrap() error { return e.Cause }
 
+// OriginError is an endpoint event that leads to another origin than that of its stream.
+type OriginError struct{ Origin string }
+
+func (e *OriginError) Error() string { return e.Origin }
+
+// InitializedError reports that notifications/initialized failed, after the server had answered initialize.
+type InitializedError struct{ Cause error }
+
+func (e *InitializedError) Error() string { return protocol.NoteInitialized + ": " + e.Cause.Error() }
+func (e *InitializedError) Unwrap() error { return e.Cause }
+
 // networkError is the error of a request without an answer. Its text shows only the origin of the URL, because the rest
 // may be secret.
 type networkError struct {

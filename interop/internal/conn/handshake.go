@@ -50,7 +50,19 @@ func (s *session) initialize(ctx context.Context, version string) (Handshake, er
 		return Handshake{}, err
 	}
 	s.handshake.Store(&h)
-	return h, s.notify(ctx, protocol.NoteInitialized, nil)
+	return h, s.notifyInitialized(ctx)
+}
+
+// notifyInitialized completes the handshake of a legacy session.
+func (s *session) notifyInitialized(ctx context.Context) error {
+	err := s.notify(ctx, protocol.NoteInitialized, nil)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if unsent, ok := errors.AsType[*UnsentError](err); ok {
+		err = unsent.Cause // there is no session yet that could be lost
+	}
+	return &InitializedError{err}
 }
 
 // offeredVersion returns the legacy version that a server names when it refuses one. It returns "" if there is no other

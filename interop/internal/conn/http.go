@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/internal/httpconn"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/proxied"
 	"github.com/indusagi/indus/internal/secret"
@@ -38,7 +39,7 @@ type httpServer struct {
 	ownTransport *http.Transport // nil: the client was injected
 	opts         Options
 
-	idle     *announcedIdle
+	idle     *httpconn.Idle
 	forwards bool // posted messages may have headers of their own
 }
 
@@ -55,14 +56,14 @@ func newHTTPServer(to URL, o Options) (*httpServer, error) {
 	if o.Secrets == nil {
 		o.Secrets = secret.New()
 	}
-	s := &httpServer{url: u, host: to.Header.Get("Host"), header: to.Header.Clone(), opts: o, idle: new(announcedIdle)}
+	s := &httpServer{url: u, host: to.Header.Get("Host"), header: to.Header.Clone(), opts: o, idle: new(httpconn.Idle)}
 	s.forwards = to.Forwards
 	if s.header == nil {
 		s.header = http.Header{}
 	}
 	for key := range s.header {
-		identity := key == "Accept-Encoding" && strings.EqualFold(s.header.Get(key), "identity")
-		if protocol.ReservedHeader(key) && !identity { // identity is the cure for a server that compresses wrongly
+		readable := key == "Accept-Encoding" && httpconn.Readable(s.header.Get(key))
+		if protocol.ReservedHeader(key) && !readable { // identity is the cure for a server that compresses wrongly
 			delete(s.header, key)
 		}
 	}
@@ -75,7 +76,7 @@ func newHTTPServer(to URL, o Options) (*httpServer, error) {
 		client.Timeout = 0 // it would end streams; contexts end requests
 	} else {
 		s.ownTransport = newHTTPTransport()
-		s.ownTransport.DialContext = s.idle.dial(s.ownTransport.DialContext)
+		s.ownTransport.DialContext = s.idle.Dial(s.ownTransport.DialContext)
 		s.ownTransport.TLSClientConfig = to.TLS
 		client.Transport = s.ownTransport
 	}
@@ -99,7 +100,7 @@ func newHTTPServer(to URL, o Options) (*httpServer, error) {
 func newHTTPTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: httpDialTime, KeepAlive: 30 * time.Second}
 	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
+		Proxy:                  proxied.FromEnvironment(),
 		OnProxyConnectResponse: proxied.Check,
 		DialContext:            dialer.DialContext,
 		ForceAttemptHTTP2:      true,

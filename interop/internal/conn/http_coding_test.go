@@ -29,7 +29,8 @@ func TestHTTPReadsCodingsThatWereNotAskedFor(t *testing.T) {
 		z.Close()
 		return b.String()
 	}
-	for _, tt := range []struct {
+	// net/http decodes no gzip if the row has the header.
+	for i, tt := range []struct {
 		coding string
 		encode func(string) string
 		named  bool
@@ -37,8 +38,12 @@ func TestHTTPReadsCodingsThatWereNotAskedFor(t *testing.T) {
 		{"gzip", gzipped, false}, {"x-gzip", gzipped, false}, {"X-GZIP", gzipped, false}, {"deflate", deflate, false},
 		{"deflate", raw, false}, {"br", gzipped, true}, {"zstd", gzipped, true}, {"gzip, br", gzipped, true},
 	} {
+		accept := http.Header{}
+		if i%2 == 0 {
+			accept.Set("Accept-Encoding", "gzip, deflate")
+		}
 		t.Run(tt.coding, func(t *testing.T) {
-			bothEras(t, dialOptions{}, func(w http.ResponseWriter, r rawRequest) {
+			bothEras(t, dialOptions{headers: accept}, func(w http.ResponseWriter, r rawRequest) {
 				w.Header().Set("Content-Type", "application/json")
 				w.Header().Set("Content-Encoding", tt.coding)
 				io.WriteString(w, tt.encode(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`, r.ID)))

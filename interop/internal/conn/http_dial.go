@@ -47,7 +47,7 @@ type httpDial struct {
 }
 
 type httpStep struct {
-	name string // "server/discover", "initialize", "HTTP+SSE"
+	name string // "server/discover", "initialize", "notifications/initialized", "HTTP+SSE"
 	err  error
 }
 
@@ -108,6 +108,9 @@ func (d *httpDial) fallback(ctx context.Context, err error) (Conn, Handshake, er
 func (d *httpDial) record(name string, err error) {
 	if unsent, ok := errors.AsType[*UnsentError](err); ok {
 		err = unsent.Cause // there was no connection that could be lost
+	}
+	if name == protocol.MethodInitialize && errors.As(err, new(*InitializedError)) {
+		name = protocol.NoteInitialized
 	}
 	d.steps = slices.DeleteFunc(d.steps, func(s httpStep) bool { return s.name == name })
 	d.steps = append(d.steps, httpStep{name, err})
@@ -216,13 +219,30 @@ func isFinal(err error) bool {
 // maybeSSE reports whether a server that gave this answer to initialize may speak HTTP+SSE. Such a server accepts no
 // POST at this URL.
 func maybeSSE(err error) bool {
+	if errors.As(err, new(*InitializedError)) {
+		return false
+	}
 	status := statusOf(err)
 	return status != http.StatusForbidden && status != http.StatusRequestTimeout && status/100 == 4 ||
 		status == http.StatusNotImplemented || status/100 == 2
 }
 
+// spokenError is the failure of a step in which the server spoke the transport. The other steps explain less.
+type spokenError struct{ error }
+
+func (e *spokenError) Unwrap() error { return e.error }
+
 // dialError is the error for a server that no transport reached. The most informative step comes first.
 type dialError struct{ steps []httpStep }
+
+// Decisive returns the error of the most informative step if err is the error of an attempt over HTTP. Otherwise it
+// returns err.
+func Decisive(err error) error {
+	if e, ok := errors.AsType[*dialError](err); ok {
+		return e.steps[0].err
+	}
+	return err
+}
 
 // fail joins the errors of all steps into one error.
 func (d *httpDial) fail(err error) error {
@@ -237,9 +257,12 @@ func (d *httpDial) fail(err error) error {
 	return e
 }
 
-// stepRank returns how informative the error of a step is. Refused access and versions come first, then streamable
-// HTTP.
+// stepRank returns how informative the error of a step is. A step in which the server spoke the transport comes first,
+// then refused access and versions, then streamable HTTP.
 func stepRank(s httpStep) int {
+	if s.name == protocol.NoteInitialized || errors.As(s.err, new(*spokenError)) {
+		return 8
+	}
 	rank := map[string]int{protocol.MethodInitialize: 2, protocol.MethodDiscover: 1}[s.name]
 	status := statusOf(s.err)
 	if status == http.StatusUnauthorized || status == http.StatusForbidden || errors.As(s.err, new(*VersionError)) {
@@ -253,7 +276,7 @@ func stepRank(s httpStep) int {
 func (e *dialError) Error() string {
 	var steps, texts []string
 	for i, s := range e.steps {
-		text := s.err.Error()
+		text := strings.TrimPrefix(s.err.Error(), s.name+": ")
 		if i > 0 {
 			text = protocol.Printable(text, 100)
 		}

@@ -136,6 +136,20 @@ func TestHTTPNegotiation(t *testing.T) {
 			}
 			http.NotFound(w, hr)
 		}), requested: discoverRequestLine + ", POST initialize", status: 404, text: "initialize: protocol: a version that is not ours: the server supports only protocol versions 1.0"},
+		"notifications/initialized refused": {h: http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+			if r := readRequest(hr); r.Method == protocol.MethodInitialize {
+				rawAnswer(w, r, `{"protocolVersion":"2025-06-18","capabilities":{}}`)
+				return
+			}
+			w.WriteHeader(400)
+		}), requested: discoverRequestLine + ", " + handshakeRequests, status: 400, text: "notifications/initialized, server/discover: HTTP 400 Bad Request"},
+		"an endpoint of another origin": {h: http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+			if hr.Method == http.MethodPost {
+				http.NotFound(w, hr)
+				return
+			}
+			rawEvents(w, "event: endpoint\ndata: https://elsewhere.example/\n\n")
+		}), requested: discoverRequestLine + ", POST initialize, GET", status: 404, text: "HTTP+SSE: protocol: an endpoint of another origin: https://elsewhere.example (initialize, server/discover: HTTP 404"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			noLeaks(t)

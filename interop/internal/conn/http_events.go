@@ -18,7 +18,8 @@ type eventStream struct {
 	reply          *httpReply                 // the reply that is being read
 	lastID         string                     // of the last event that had one; "": none
 	retry          time.Duration              // the server's wait before a reconnect; -1: none
-	received       bool                       // an event came since it was last reset
+	received       bool                       // a message came since it was last reset
+	empty          int                        // streams in a row that ended without a message
 	skipped        error                      // of the first message that was left out; nil: none
 	session        *session                   // counts the messages that are left out; nil: no count
 	onNotification func(*wire.Envelope) error // receives notifications; an error ends the call
@@ -71,7 +72,6 @@ func (s *eventStream) read(r *httpReply, events *wire.Events) (result json.RawMe
 			}
 			return nil, &CutError{err}, false
 		}
-		s.received = true
 		if ev.ID != "" {
 			s.lastID = ev.ID
 		}
@@ -104,6 +104,7 @@ func (s *eventStream) message(data []byte) (result json.RawMessage, err error, f
 		s.skip(data, broken)
 		return nil, nil, false
 	}
+	s.received = true
 	switch env.Kind() {
 	case wire.Response:
 		result, err = s.server.result(s.reply, &env, s.id)
@@ -121,6 +122,7 @@ func (s *eventStream) message(data []byte) (result json.RawMessage, err error, f
 			s.onRequest(&env)
 		}
 	default:
+		s.received = false
 		s.skip(data, &ProtocolError{"a message that is neither request nor response", nil})
 	}
 	return nil, nil, false

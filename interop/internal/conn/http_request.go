@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/internal/httpconn"
 	"github.com/indusagi/indus/internal/wire"
 )
 
@@ -104,11 +105,12 @@ func (s *httpServer) send(
 		r.release()
 		return nil, contextErrorOr(ctx, l, newNetworkError(method, s.url, err))
 	}
-	s.idle.learn(r.Header)
+	s.idle.Learn(r.Header)
+	err = httpconn.Decode(r.Response)
 	r.body.ReadCloser = r.Response.Body
-	if err := r.decode(); err != nil {
+	if err != nil {
 		r.close()
-		return nil, err
+		return nil, &ProtocolError{err.Error(), nil}
 	}
 	return r, nil
 }

@@ -40,7 +40,7 @@ func openStream(ctx context.Context, f framer, o Options, era protocol.Era) (Con
 	if err == nil {
 		s.handshake.Store(&h)
 		if h.Era == protocol.Legacy {
-			err = s.notify(ctx, protocol.NoteInitialized, nil)
+			err = s.notifyInitialized(ctx)
 		}
 	}
 	if err != nil {

@@ -17,6 +17,9 @@ import (
 // from any other stream of events.
 const sseEndpointWait = 10 * time.Second
 
+// sseEventsBefore is how many other events may come before the endpoint, such as a greeting or a keep-alive.
+const sseEventsBefore = 100
+
 // sse is HTTP+SSE, the transport of 2024-11-05, as one duplex stream. A GET receives all messages, and each sent
 // message is a POST.
 type sse struct {
@@ -25,6 +28,7 @@ type sse struct {
 	posts  *httpServer // at the URL of the endpoint event
 	reply  *httpReply
 	events *wire.Events
+	named  bool // the stream has named an endpoint
 }
 
 // DialSSE connects to a server that speaks only HTTP+SSE.
@@ -37,7 +41,7 @@ func DialSSE(ctx context.Context, u URL, o Options) (Conn, Handshake, error) {
 	if err != nil {
 		server.close()
 		httpErr, ok := errors.AsType[*HTTPError](err)
-		if ok && slices.Contains([]int{400, 405, 406, 415}, httpErr.Status) {
+		if ok && slices.Contains([]int{400, 405, 406, 415}, httpErr.Status) && !errors.As(err, new(*spokenError)) {
 			err = &NotSSEError{err}
 		}
 		return nil, Handshake{}, err
@@ -65,6 +69,9 @@ func openSSE(ctx context.Context, server *httpServer, wait time.Duration) (Conn,
 	}
 	if err != nil {
 		s.Close()
+		if f.named && ctx.Err() == nil {
+			err = &spokenError{err}
+		}
 		return nil, Handshake{}, err
 	}
 	return s, h, nil
@@ -84,25 +91,28 @@ func (f *sse) open(ctx context.Context, wait time.Duration) (err error) {
 	var late atomic.Bool
 	t := time.AfterFunc(wait, func() { late.Store(true); f.reply.cancel() })
 	defer t.Stop()
-	for {
+	for others := 0; ; {
 		ev, err := f.events.Next()
 		switch {
 		case err != nil && late.Load():
 			return &ProtocolError{fmt.Sprintf("no endpoint event within %v", wait), nil}
+		case err != nil && others > 0 && ctx.Err() == nil:
+			return &ProtocolError{"a stream of events without its endpoint", &CutError{err}}
 		case err != nil:
 			return contextErrorOr(ctx, f.s.transport, &CutError{err})
 		case ev.Name != "endpoint":
-			if len(ev.Data) > 0 && ev.Name == "message" {
-				return &ProtocolError{"a stream of events that does not begin with its endpoint", nil}
+			if others++; others > sseEventsBefore {
+				return &ProtocolError{"a stream of events without its endpoint", nil}
 			}
 			continue
 		}
+		f.named = true
 		u, err := f.reply.Request.URL.Parse(string(ev.Data))
 		if err != nil {
 			return &ProtocolError{"an endpoint event that is no URL", nil}
 		}
 		if !sameOrigin(u, f.server.url) {
-			return &ProtocolError{"an endpoint of another origin: " + origin(u), nil}
+			return &ProtocolError{"an endpoint of another origin", &OriginError{origin(u)}}
 		}
 		if !t.Stop() && late.Load() {
 			continue // the timer has ended the stream

@@ -146,7 +146,8 @@ func TestSSEIsNotThere(t *testing.T) {
 	}{
 		"not found":     {respondAlways(404, "text/plain", "nothing"), "HTTP 404 Not Found: nothing"},
 		"no stream":     {respondAlways(200, "text/html", "<html>"), `type "text/html"`},
-		"other stream":  {respondAlways(200, "text/event-stream", "data: {}\n\n"), "does not begin with its endpoint"},
+		"other stream":  {respondAlways(200, "text/event-stream", "data: {}\n\n"), "a stream of events without its endpoint"},
+		"many others":   {respondAlways(200, "text/event-stream", strings.Repeat("data: {}\n\n", 101)+"event: endpoint\ndata: /m\n\n"), "a stream of events without its endpoint"},
 		"ends at once":  {respondAlways(200, "text/event-stream", ""), "ended before"},
 		"refuses posts": {rawSSEWithoutPosts(), "HTTP 403"},
 	} {
@@ -182,6 +183,21 @@ func TestSSEWithoutAnEndpointEvent(t *testing.T) {
 	if _, _, err := openSSE(t.Context(), s, 20*time.Millisecond); !errors.As(err, &bad) ||
 		!strings.Contains(err.Error(), "no endpoint event within 20ms") {
 		t.Errorf("err = %v", err)
+	}
+}
+
+// Events before the endpoint are left out, as SDK 1 of TypeScript does.
+func TestSSEEventsBeforeTheEndpoint(t *testing.T) {
+	noLeaks(t)
+	for _, before := range []string{"data: {}\n\n", "event: ping\ndata: x\n\n", "data: {\"jsonrpc\":\"2.0\",\"method\":\"hello\"}\n\n", "data: hello\n\n"} {
+		inner := rawSSE("/m", nil)
+		c := mustDialSSE(t, dialOptions{url: serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				rawEvents(w, before)
+			}
+			inner.ServeHTTP(w, r)
+		}))})
+		c.Close()
 	}
 }
 

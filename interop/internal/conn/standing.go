@@ -46,11 +46,12 @@ func (c *streamable) events(id json.RawMessage, p *pending) *eventStream {
 // resume opens the stream that continues a cut one. A server may end the connection at any time after an event with an
 // id, and continue when the client reconnects (2025-11-25, basic/transports; SEP-1699).
 func (c *streamable) resume(ctx context.Context, s *eventStream, cut error) (*httpReply, error) {
-	wait := s.retry
-	if wait < 0 {
-		wait = httpRetryDefault
+	wait := s.pause()
+	if s.received {
+		s.empty = 0
+	} else if s.empty++; s.empty > 1 { // events without a message cost a server nothing
+		wait = min(jittered(wait, s.empty-1), max(wait, httpRetryDefault))
 	}
-	wait = max(wait, httpRetryFloor) // events without a message cost a server nothing
 	for tries := 1; ; tries++ {
 		if err := c.pause(ctx, wait); err != nil {
 			return nil, err
@@ -64,6 +65,14 @@ func (c *streamable) resume(ctx context.Context, s *eventStream, cut error) (*ht
 		}
 		wait = jittered(max(wait, httpRetryDefault), tries)
 	}
+}
+
+// pause returns the wait before a reconnect that the server requests, within bounds.
+func (s *eventStream) pause() time.Duration {
+	if s.retry < 0 {
+		return httpRetryDefault
+	}
+	return max(s.retry, httpRetryFloor)
 }
 
 // get opens a stream of events. lastID resumes a stream; "" opens the standing one.
@@ -104,8 +113,8 @@ func (c *streamable) keepStanding(ctx context.Context, onAnswer func()) {
 			start := time.Now()
 			c.readStanding(s, r)
 			failed++
-			if s.received || time.Since(start) > httpRetryMax {
-				failed = 0
+			if pause := max(s.pause(), httpRetryDefault); s.received || s.retry >= pause || time.Since(start) >= pause {
+				failed = 0 // otherwise it ended at once
 			}
 		case !isTemporary(err):
 			if opened { // the stream existed, so the answer concerns the session
@@ -119,10 +128,7 @@ func (c *streamable) keepStanding(ctx context.Context, onAnswer func()) {
 		default:
 			failed++
 		}
-		wait := httpRetryDefault
-		if s.retry >= 0 {
-			wait = max(s.retry, httpRetryFloor)
-		}
+		wait := s.pause()
 		if failed > 1 {
 			wait = jittered(wait, failed-1)
 		}

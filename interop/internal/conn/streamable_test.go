@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -127,6 +129,63 @@ func TestLegacyHTTPWaitsAsLongAsTheServerWishes(t *testing.T) {
 	}))})
 	if _, err := c.Call(t.Context(), toolCall(protocol.Legacy, "x", `{}`, 0)); err != nil {
 		t.Fatal(err)
+	}
+}
+
+type roundTripFunc func(r *http.Request) (*http.Response, error)
+
+func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A stream that ends at once without a message is opened again after growing pauses, whatever the server requests.
+func TestLegacyHTTPStreamsThatEndAtOnce(t *testing.T) {
+	for name, tt := range map[string]struct {
+		capabilities, events string
+		least, most          int32 // GETs in a minute
+	}{
+		"standing":               {listChangedCapability, "retry: 0\ndata:\n\n", 5, 15},
+		"standing, with an id":   {listChangedCapability, "id: 1\nretry: 0\ndata:\n\n", 5, 15},
+		"standing, without time": {listChangedCapability, "data:\n\n", 4, 10},
+		"standing, that polls":   {listChangedCapability, "retry: 2000\ndata:\n\n", 29, 31},
+		"standing, with news":    {listChangedCapability, "retry: 100\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"m\"}\n\n", 500, 601},
+		"of a call":              {`{}`, "id: 1\nretry: 0\ndata:\n\n", 50, 65},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var gets atomic.Int32
+				h := rawLegacy(tt.capabilities, func(w http.ResponseWriter, r rawRequest) {
+					if r.HTTP.Method == http.MethodGet {
+						gets.Add(1)
+					}
+					if r.HTTP.Method == http.MethodGet || r.Method == protocol.MethodToolsCall {
+						rawEvents(w, tt.events)
+					}
+				})
+				direct := roundTripFunc(func(r *http.Request) (*http.Response, error) {
+					w, r := httptest.NewRecorder(), r.Clone(r.Context())
+					if r.Body == nil {
+						r.Body = http.NoBody
+					}
+					h.ServeHTTP(w, r)
+					return w.Result(), nil
+				})
+				o := dialOptions{url: "http://server.example/mcp", client: &http.Client{Transport: direct}, receive: newNotes().take}
+				c, _, err := dialHTTP(t.Context(), o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				if tt.capabilities == listChangedCapability {
+					<-ctx.Done()
+				} else if _, err := c.Call(ctx, toolCall(protocol.Legacy, "x", `{}`, 0)); !errors.Is(err, context.DeadlineExceeded) {
+					t.Error(err)
+				}
+				if n := gets.Load(); n < tt.least || n > tt.most {
+					t.Errorf("%d GETs", n)
+				}
+				c.Close()
+			})
+		})
 	}
 }
 

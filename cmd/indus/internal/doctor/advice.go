@@ -47,10 +47,9 @@ func (x *examination) processAdvice(late bool) string {
 		return advice
 	}
 	fetches := fetcher(l.Stdio) != ""
-	ofNetwork := strings.TrimSpace(x.lastStderr) == "" || networkWords().MatchString(x.lastStderr)
-	if fetches && (late || x.exited()) && ofNetwork {
-		for _, name := range networkVariables {
-			if _, set := os.LookupEnv(name); set && !l.hasVariable(name) {
+	if late || x.exited() {
+		for _, name := range networkVariables(fetcher(l.Stdio), strings.TrimSpace(x.lastStderr)) {
+			if os.Getenv(name) != "" && !l.hasVariable(name) {
 				return adviseVariable(name)
 			}
 		}
@@ -76,14 +75,39 @@ func (x *examination) processAdvice(late bool) string {
 	return ""
 }
 
-// networkWords matches stderr of a program that failed for the network or a certificate.
-var networkWords = text.Pattern(`(?i)certificate|\b(tls|ssl|x509|proxy|registry|network|dns|socket|timed? ?out)\b|` +
-	`getaddrinfo|resolve|connection|ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|fetch|download|offline`)
+// Words in the stderr of a program that did not reach the daemon of containers, did not accept a certificate, or had
+// another fault of the network.
+var (
+	daemonWords  = text.Pattern(`(?i)daemon|\.sock\b|\bsocket\b|docker_engine`)
+	tlsWords     = text.Pattern(`(?i)certificate|\b(tls|ssl|x509)\b|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)`)
+	networkWords = text.Pattern(`(?i)\b(proxy|registry|network|dns|socket|timed? ?out)\b|` +
+		`getaddrinfo|resolve|connection|ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|fetch|download|offline`)
+)
 
-// networkVariables are the variables that downloads and connections may need. Without them, npx retries silently.
-var networkVariables = []string{
-	"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy",
-	"ALL_PROXY", "NPM_CONFIG_REGISTRY", "UV_INDEX_URL", "DOCKER_HOST", "CONTAINER_HOST",
+// networkVariables returns the variables that a program may lack if it fails with this stderr, the likeliest first.
+// npx retries silently without them, so a program without stderr may lack any.
+func networkVariables(program, stderr string) []string {
+	certificates := map[string][]string{
+		"npx": {"NODE_EXTRA_CA_CERTS"}, "npm": {"NODE_EXTRA_CA_CERTS"}, "bunx": {"NODE_EXTRA_CA_CERTS"},
+		"uvx": {"SSL_CERT_FILE"}, "pipx": {"REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"},
+	}[program]
+	connections := []string{
+		"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "NPM_CONFIG_REGISTRY", "UV_INDEX_URL",
+	}
+	switch {
+	case program == "":
+	case program == "docker" || program == "podman": // the daemon makes all other connections
+		if daemonWords().MatchString(stderr) {
+			return []string{"DOCKER_HOST", "DOCKER_CONTEXT", "CONTAINER_HOST", "CONTAINER_CONNECTION"}
+		}
+	case tlsWords().MatchString(stderr):
+		return append(certificates, connections...)
+	case networkWords().MatchString(stderr):
+		return connections
+	case stderr == "":
+		return append(connections, certificates...)
+	}
+	return nil
 }
 
 func adviseVariable(name string) string {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
+	"github.com/indusagi/indus/internal/proxied"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
@@ -130,7 +131,7 @@ type recorder struct {
 
 // RoundTrip sends a request and records its outcome.
 func (p recorder) RoundTrip(r *http.Request) (*http.Response, error) {
-	if proxy, err := http.ProxyFromEnvironment(r); err == nil && proxy != nil {
+	if proxy, err := proxied.FromEnvironment()(r); err == nil && proxy != nil {
 		p.update(func(s *observations) { s.proxy = proxy.Host })
 	}
 	at := time.Now()

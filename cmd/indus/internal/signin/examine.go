@@ -44,6 +44,8 @@ func Advice(err error, server string) string {
 		return ""
 	case step.Unreachable():
 		return "the server does not answer: is it running, and can it be reached from here?"
+	case step.Step == oauth.StepToken && !step.Refused():
+		return "the answer of the authorization server is no token that indus can use: report this to its operator"
 	}
 	return strings.ReplaceAll(stepAdvice[step.Step], "SERVER", server)
 }

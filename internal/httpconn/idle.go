@@ -1,4 +1,8 @@
-package conn
+// Package httpconn adapts HTTP clients to servers as they are. An [Idle] keeps the idle time that a server announces,
+// and [Decode] reads codings of answers that were not asked for.
+//
+// Both are safe for concurrent use. Decode changes only its answer.
+package httpconn
 
 import (
 	"context"
@@ -17,11 +21,12 @@ const keepAliveSpare = time.Second
 // errIdleTooLong ends the use of an idle connection before a byte is written. So net/http sends the request on another.
 var errIdleTooLong = errors.New("the connection was idle for too long")
 
-// announcedIdle is the time for which the connections to a server may be idle, in nanoseconds. 0: none is announced.
-type announcedIdle struct{ atomic.Int64 }
+// Idle is the shortest time that the servers of a client announce for idle connections, in nanoseconds. The zero value
+// means that none is announced.
+type Idle struct{ announced atomic.Int64 }
 
-// learn stores the time in "Keep-Alive: timeout=N".
-func (a *announcedIdle) learn(h http.Header) {
+// Learn stores the time in "Keep-Alive: timeout=N".
+func (i *Idle) Learn(h http.Header) {
 	values := h["Keep-Alive"]
 	if len(values) == 0 {
 		return
@@ -31,28 +36,37 @@ func (a *announcedIdle) learn(h http.Header) {
 		n, err := strconv.Atoi(strings.Trim(value, `"`))
 		if strings.EqualFold(name, "timeout") && err == nil && n > 0 && n < 1<<20 {
 			d := time.Duration(n) * time.Second
-			a.Store(int64(max(d-keepAliveSpare, d/4)))
+			i.shorten(int64(max(d-keepAliveSpare, d/4)))
 		}
 	}
 }
 
-type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+func (i *Idle) shorten(to int64) {
+	for {
+		now := i.announced.Load()
+		if now != 0 && now <= to || i.announced.CompareAndSwap(now, to) {
+			return
+		}
+	}
+}
 
-// dial wraps the connections of a dialer, so that none is used after the announced time.
-func (a *announcedIdle) dial(dial dialFunc) dialFunc {
+type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// Dial wraps the connections of a dialer, so that none is used after the announced time.
+func (i *Idle) Dial(dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		return &idleConn{Conn: c, limit: a}, nil
+		return &idleConn{Conn: c, limit: i}, nil
 	}
 }
 
 // idleConn is a connection that refuses to write after it was idle for too long.
 type idleConn struct {
 	net.Conn
-	limit *announcedIdle
+	limit *Idle
 	read  atomic.Int64 // time of the last read, in nanoseconds; 0: something was written since
 }
 
@@ -65,7 +79,7 @@ func (c *idleConn) Read(p []byte) (int, error) {
 }
 
 func (c *idleConn) Write(p []byte) (int, error) {
-	limit, read := c.limit.Load(), c.read.Swap(0)
+	limit, read := c.limit.announced.Load(), c.read.Swap(0)
 	if limit != 0 && read != 0 && time.Now().UnixNano()-read > limit {
 		return 0, errIdleTooLong
 	}

@@ -1,8 +1,9 @@
-package conn
+package httpconn
 
 import (
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,13 +21,16 @@ func TestHTTPKeepsTheAnnouncedIdleTime(t *testing.T) {
 		"beyond":            {"timeout=5, max=100", 4100 * time.Millisecond, false},
 		"a second":          {"timeout=1", 500 * time.Millisecond, false},
 		"a second, at once": {"timeout=1", 100 * time.Millisecond, true},
+		"the shortest":      {"timeout=2;timeout=60", 1500 * time.Millisecond, false},
 		"in another order":  {"max=2, timeout=10", 9500 * time.Millisecond, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a := new(announcedIdle)
+				a := new(Idle)
 				if tt.header != "" {
-					a.learn(http.Header{"Keep-Alive": {tt.header}})
+					for header := range strings.SplitSeq(tt.header, ";") {
+						a.Learn(http.Header{"Keep-Alive": {header}})
+					}
 				}
 				near, far := net.Pipe()
 				defer near.Close()
