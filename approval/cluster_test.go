@@ -149,7 +149,7 @@ func TestGrantOfAnotherProcess(t *testing.T) {
 	other := open(second) // it knows the grant
 	steps := 0
 	second.SetFaults(func() clustertest.Fault {
-		if steps++; steps == 2 { // it has read the grant, and another process uses it
+		if steps++; steps == 1 { // it knows the grant, and another process uses it
 			if _, outcome, err := one.Require(t.Context(), call, nil); outcome != approval.Granted || err != nil {
 				t.Errorf("the first process: %v, %v", outcome, err)
 			}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 
 const (
 	headKey = "head"
-	// turnKey is held by the process that writes the parts of a text. Others then write none. It expires after turnTime
+	// turnKey is held by a process that writes parts. Others then write none. It expires after turnTime
 	// if that process has ended.
 	turnKey, turnTime = "turn", 5 * time.Second
 	// orphanAge is the age at which parts that no head names are removed: a process ended while it wrote them.
@@ -25,22 +26,23 @@ const (
 )
 
 // Document is a text that processes share. A text is replaced as a whole, and only if it is still the one that was
-// read. A long text is stored in parts, and becomes visible in one step.
+// read. A long text is stored in parts, and becomes visible in one step. A later text is stored as its difference from
+// the text in the parts if few lines differ, so that a change of a long text is a short write.
 type Document struct {
-	name    string
-	engine  Engine
-	heads   KV
-	parts   parts
-	stop    context.CancelFunc
-	running sync.WaitGroup
-	changed chan struct{} // has a value if the engine has another revision
-	watches watch.List
-	// announced is the revision of the last change. Until it is read, a read was old.
-	announced atomic.Uint64
+	name      string
+	engine    Engine
+	heads     KV
+	parts     parts
+	stop      context.CancelFunc
+	running   sync.WaitGroup
+	changed   chan struct{} // has a value if the engine has another revision
+	watches   watch.List
+	announced atomic.Pointer[Entry] // the head after the last change
 
 	mu       sync.Mutex
 	swept    time.Time // orphans were removed; this reads all parts
 	text     []byte    // nil: there is no document
+	base     *longText // of text; nil: the head has the whole text
 	revision uint64
 }
 
@@ -58,7 +60,7 @@ func OpenDocument(ctx context.Context, engine Engine, name string) (*Document, e
 	d.running.Go(func() {
 		_ = d.heads.Watch(run, func(c Change) {
 			if c.Key == headKey {
-				d.announced.Store(c.Revision)
+				d.announced.Store(&c.Entry)
 			}
 			watch.Signal(d.changed)
 		})
@@ -82,10 +84,14 @@ func (d *Document) follow(ctx context.Context) {
 			return
 		}
 		for {
-			if _, known := d.Read(); known > 0 && known >= d.announced.Load() { // a change by this process
+			e := cmp.Or(d.announced.Load(), &Entry{})
+			if _, known := d.Read(); known > 0 && known >= e.Revision { // a change by this process
 				break
 			}
-			if _, revision, err := d.Load(ctx); err == nil && revision >= d.announced.Load() {
+			if _, err := d.take(ctx, *e); err == nil {
+				break
+			}
+			if _, revision, err := d.Load(ctx); err == nil && revision >= e.Revision { // else the read was old
 				break
 			}
 			if !watch.Sleep(ctx, retryLoad) {
@@ -117,9 +123,7 @@ func (d *Document) Load(ctx context.Context) (text []byte, revision uint64, err 
 		if known, at := d.Read(); at == e.Revision {
 			return known, at, nil
 		}
-		text, err = d.parts.read(ctx, e.Value)
-		if err == nil {
-			d.note(text, e.Revision)
+		if text, err = d.take(ctx, e); err == nil {
 			return text, e.Revision, nil
 		}
 		if !errors.Is(err, ErrNotFound) { // else the text was replaced while its parts were read
@@ -129,12 +133,24 @@ func (d *Document) Load(ctx context.Context) (text []byte, revision uint64, err 
 	return nil, 0, fmt.Errorf("document %s: %w", d.name, err)
 }
 
+// take reads the text of a head, and keeps it.
+func (d *Document) take(ctx context.Context, e Entry) (text []byte, err error) {
+	d.mu.Lock()
+	known := d.base
+	d.mu.Unlock()
+	text, base, err := d.parts.read(ctx, e.Value, known)
+	if err == nil {
+		d.note(text, base, e.Revision)
+	}
+	return text, err
+}
+
 // note keeps a text if it is newer than the known one.
-func (d *Document) note(text []byte, revision uint64) {
+func (d *Document) note(text []byte, base *longText, revision uint64) {
 	d.mu.Lock()
 	isNew := revision > d.revision
 	if isNew {
-		d.text, d.revision = text, revision
+		d.text, d.base, d.revision = text, base, revision
 	}
 	d.mu.Unlock()
 	if isNew {
@@ -143,72 +159,70 @@ func (d *Document) note(text []byte, revision uint64) {
 }
 
 // Replace stores a text if revision is still the revision of the document; 0 means that there is none. Otherwise the
-// error wraps [ErrConflict]. While another process writes a long text, the error is ErrConflict too, and no part of
-// this text is written.
+// error wraps [ErrConflict]. While another process writes parts, the error is ErrConflict too if this text needs parts,
+// and none of them is written.
 func (d *Document) Replace(ctx context.Context, text []byte, revision uint64) error {
-	if len(text) > partSize {
-		end, err := d.turn(ctx)
+	d.mu.Lock()
+	before, former, known := d.text, d.base, d.revision
+	d.mu.Unlock()
+	if 0 < revision && revision < known {
+		return fmt.Errorf("document %s: %w", d.name, ErrConflict)
+	}
+	if revision != known {
+		before, former = nil, nil
+	}
+	value, next := shortValue(text, before, former)
+	if value == nil {
+		end, err := d.turn(ctx, revision)
 		if err != nil {
 			return fmt.Errorf("document %s: %w", d.name, err)
 		}
 		defer end()
+		if value, next, err = d.parts.write(ctx, text); err != nil {
+			return fmt.Errorf("document %s: %w", d.name, err)
+		}
 	}
-	before, err := d.headAt(ctx, revision, len(text) > partSize)
-	if err != nil {
-		return err
-	}
-	value, h, err := d.parts.write(ctx, text)
-	if err != nil {
-		return fmt.Errorf("document %s: %w", d.name, err)
-	}
+	isNew := next != nil && next != former
 	stored, err := d.heads.Set(ctx, headKey, value, revision, 0)
 	switch {
 	case errors.Is(err, ErrConflict):
-		d.parts.remove(ctx, h)
+		if isNew {
+			d.parts.remove(ctx, next)
+		}
 		return err
 	case err != nil: // the head may be stored: parts stay, and are removed as orphans
 		return err
 	}
-	d.note(text, stored)
-	d.parts.remove(ctx, before)
-	if h != nil {
-		d.removeOrphans(ctx, h)
+	d.note(text, next, stored)
+	if former != next {
+		d.parts.remove(ctx, former)
+	}
+	if isNew {
+		d.removeOrphans(ctx, next)
 	}
 	return nil
 }
 
-// turn begins to write a long text, or returns ErrConflict if another process writes one.
-func (d *Document) turn(ctx context.Context) (end func(), err error) {
-	revision, err := d.heads.Set(ctx, turnKey, nil, 0, turnTime)
+// turn begins to write parts. It returns ErrConflict if another process writes some, or has changed the revision.
+func (d *Document) turn(ctx context.Context, revision uint64) (end func(), err error) {
+	turn, err := d.heads.Set(ctx, turnKey, nil, 0, turnTime)
 	if err != nil {
 		return nil, err
 	}
-	return func() { _ = d.heads.Delete(context.WithoutCancel(ctx), turnKey, revision) }, nil // otherwise it expires
-}
-
-// headAt returns the head of a revision if the text is in parts, so that the parts can be removed afterwards. If check
-// is set, it finds out whether the document still has this revision.
-func (d *Document) headAt(ctx context.Context, revision uint64, check bool) (*head, error) {
-	d.mu.Lock()
-	short := revision == d.revision && len(d.text) <= partSize
-	d.mu.Unlock()
-	if !check && (short || revision == 0) {
-		return nil, nil
-	}
+	end = func() { _ = d.heads.Delete(context.WithoutCancel(ctx), turnKey, turn) } // otherwise it expires
 	e, err := d.heads.Get(ctx, headKey)
 	switch {
-	case errors.Is(err, ErrNotFound) && revision == 0:
-		return nil, nil
-	case errors.Is(err, ErrNotFound) || err == nil && e.Revision != revision:
-		return nil, fmt.Errorf("document %s: %w", d.name, ErrConflict)
-	case err != nil:
-		return nil, err
+	case errors.Is(err, ErrNotFound) && revision == 0, err == nil && e.Revision == revision:
+		return end, nil
+	case errors.Is(err, ErrNotFound), err == nil:
+		err = ErrConflict
 	}
-	return readHead(e.Value)
+	end()
+	return nil, err
 }
 
-// removeOrphans removes old parts that do not belong to the head, at most once in the time in which parts become old.
-func (d *Document) removeOrphans(ctx context.Context, h *head) {
+// removeOrphans removes old parts that do not belong to current, at most once in the time in which parts become old.
+func (d *Document) removeOrphans(ctx context.Context, current *longText) {
 	now := d.engine.Now()
 	old := now.Add(-orphanAge)
 	d.mu.Lock()
@@ -224,7 +238,7 @@ func (d *Document) removeOrphans(ctx context.Context, h *head) {
 	defer cancel()
 	all, _ := Entries(ctx, d.parts.KV)
 	for _, e := range all {
-		if e.Stored.Before(old) && !strings.HasPrefix(e.Key, h.ID+".") {
+		if e.Stored.Before(old) && !strings.HasPrefix(e.Key, current.ID+".") {
 			_ = d.parts.Delete(context.WithoutCancel(ctx), e.Key, e.Revision)
 		}
 	}

@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -81,17 +82,18 @@ func TestDocumentAfterAnOldRead(t *testing.T) {
 		}
 		return clustertest.None
 	})
-	if err := from.Replace(t.Context(), []byte("new"), 0); err != nil {
+	long := bytes.Repeat([]byte("new"), 300<<10) // in parts, which have to be read
+	if err := from.Replace(t.Context(), long, 0); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	watch.Until(ctx, to.Watch, func() bool {
 		text, _ := to.Read()
-		return string(text) == "new"
+		return bytes.Equal(text, long)
 	})
-	if text, _ := to.Read(); string(text) != "new" {
-		t.Errorf("the text is %q", text)
+	if text, _ := to.Read(); !bytes.Equal(text, long) || steps < 3 {
+		t.Errorf("a text of %d bytes is read after %d steps", len(text), steps)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -21,87 +22,111 @@ const (
 // parts stores texts that may be longer than a value. A short text is in the value itself.
 type parts struct{ KV }
 
-// head is the value of a long text. It names the parts.
+// head is the value of a long text. It names the parts of a base, and what of the base is in the text.
 type head struct {
-	ID     string `json:"id"`
-	Parts  int    `json:"parts"`
-	Size   int    `json:"size"`
-	SHA256 []byte `json:"sha256"`
+	ID        string   `json:"id"`
+	Parts     int      `json:"parts"`
+	Size      int      `json:"size"` // of the base
+	SHA256    []byte   `json:"sha256"`
+	Revisions []uint64 `json:"revisions"` // of the parts
+	// Pieces are those of the text. Without any, the text is the base.
+	Pieces []piece `json:"pieces,omitempty"`
+}
+
+// longText is a text in parts. The head has no pieces. Do not change it.
+type longText struct {
+	head
+	text []byte
 }
 
 // The first byte of the value of a text.
 const (
 	headInline = '='
-	headParts  = '+'
+	headParts  = '+' // JSON, a line break and the bytes of the pieces that are new
 )
 
 func (h *head) key(part int) string { return h.ID + "." + strconv.Itoa(part) }
 
-// write returns the value of a text. It stores the parts of a long text, which h names. Otherwise h is nil.
-func (p parts) write(ctx context.Context, text []byte) (value []byte, h *head, err error) {
-	switch {
-	case len(text) > maxText:
+// value returns the value of a text that has these pieces of the base.
+func (h head) value(pieces []piece, added []byte) []byte {
+	h.Pieces = pieces
+	encoded, _ := json.Marshal(h) // it has numbers, letters and bytes
+	return slices.Concat([]byte{headParts}, encoded, []byte{'\n'}, added)
+}
+
+// inline returns the value of a text that is in the value.
+func inline(text []byte) []byte { return append([]byte{headInline}, text...) }
+
+// write stores a text in parts, and returns its value.
+func (p parts) write(ctx context.Context, text []byte) (value []byte, b *longText, err error) {
+	if len(text) > maxText {
 		return nil, nil, fmt.Errorf("it has %d bytes, over %d", len(text), maxText)
-	case len(text) <= partSize:
-		return append([]byte{headInline}, text...), nil, nil
 	}
 	sum := sha256.Sum256(text)
-	h = &head{ID: rand.Text(), Size: len(text), SHA256: sum[:], Parts: (len(text) + partSize - 1) / partSize}
-	for i := range h.Parts {
-		part := text[i*partSize : min((i+1)*partSize, len(text))]
-		if _, err := p.Set(ctx, h.key(i), part, 0, 0); err != nil {
+	h := head{ID: rand.Text(), Size: len(text), SHA256: sum[:], Parts: (len(text) + partSize - 1) / partSize}
+	b = &longText{h, text}
+	for part := range slices.Chunk(text, partSize) {
+		revision, err := p.Set(ctx, b.key(len(b.Revisions)), part, 0, 0)
+		if err != nil {
 			return nil, nil, err
 		}
+		b.Revisions = append(b.Revisions, revision)
 	}
-	encoded, err := json.Marshal(h)
-	return append([]byte{headParts}, encoded...), h, err
+	return b.value(nil, nil), b, nil
 }
 
-// read returns the text of a value. If a part is not there, the error is ErrNotFound.
-func (p parts) read(ctx context.Context, value []byte) ([]byte, error) {
-	h, err := readHead(value)
-	if err != nil {
-		return nil, err
+// read returns the text of a value, and its base if the value has not the whole text. The parts of the known base are
+// not read again. If a part is not there, the error is ErrNotFound.
+func (p parts) read(ctx context.Context, value []byte, known *longText) ([]byte, *longText, error) {
+	h, added, err := readHead(value)
+	if err != nil || h == nil {
+		return added, nil, err
 	}
-	if h == nil {
-		return value[1:], nil
-	}
-	text := make([]byte, 0, h.Size)
-	for i := range h.Parts {
-		part, err := p.Get(ctx, h.key(i))
-		if err != nil {
-			return nil, err
+	if known == nil || known.ID != h.ID {
+		known = &longText{*h, make([]byte, 0, h.Size)}
+		known.Pieces = nil
+		for i := range h.Parts {
+			part, err := p.Get(ctx, h.key(i))
+			if err != nil {
+				return nil, nil, err
+			}
+			known.text = append(known.text, part.Value...)
 		}
-		text = append(text, part.Value...)
+		if sum := sha256.Sum256(known.text); len(known.text) != h.Size || !bytes.Equal(sum[:], h.SHA256) {
+			return nil, nil, errors.New("its parts do not match its head")
+		}
 	}
-	if sum := sha256.Sum256(text); len(text) != h.Size || !bytes.Equal(sum[:], h.SHA256) {
-		return nil, errors.New("its parts do not match its head")
+	if len(h.Pieces) == 0 {
+		return known.text, known, nil
 	}
-	return text, nil
+	text, err := joinPieces(h.Pieces, known.text, added)
+	return text, known, err
 }
 
-// readHead returns the head of a text in parts, or nil if the text follows in the value.
-func readHead(value []byte) (*head, error) {
+// errHead is returned for a value that Document did not write.
+var errHead = errors.New("its head is none that this program knows: another program uses this name")
+
+// readHead returns the head of a text in parts, and the bytes that follow it. h is nil if these are the text.
+func readHead(value []byte) (h *head, rest []byte, err error) {
 	switch {
 	case len(value) == 0:
 	case value[0] == headInline:
-		return nil, nil
+		return nil, value[1:], nil
 	case value[0] == headParts:
-		var h head
-		err := json.Unmarshal(value[1:], &h)
+		encoded, rest, _ := bytes.Cut(value[1:], []byte("\n"))
+		h := &head{}
+		err := json.Unmarshal(encoded, h)
 		if err == nil && h.Size > 0 && h.Size <= maxText && h.Parts == (h.Size+partSize-1)/partSize {
-			return &h, nil
+			return h, rest, nil
 		}
 	}
-	return nil, errors.New("its head is none that this program knows: another program uses this name")
+	return nil, nil, errHead
 }
 
-// remove removes the parts of a former head. What cannot be removed is an orphan.
-func (p parts) remove(ctx context.Context, h *head) {
-	for i := range cmp.Or(h, &head{}).Parts {
-		if e, err := p.Get(ctx, h.key(i)); err == nil {
-			_ = p.Delete(ctx, e.Key, e.Revision)
-		}
+// remove removes the parts of a base that no head names. What cannot be removed is an orphan.
+func (p parts) remove(ctx context.Context, b *longText) {
+	for i, revision := range cmp.Or(b, &longText{}).Revisions {
+		_ = p.Delete(ctx, b.key(i), revision)
 	}
 }
 
@@ -120,13 +145,16 @@ func OpenLog(ctx context.Context, engine Engine, name string) (Log, error) {
 
 // Append implements [Log]. If the answer is lost, the parts of a long record stay: the record may be stored.
 func (l *longLog) Append(ctx context.Context, data []byte, after uint64) (uint64, error) {
-	value, h, err := l.parts.write(ctx, data)
-	if err != nil {
-		return 0, err
+	value, b := inline(data), (*longText)(nil)
+	if len(data) > partSize {
+		var err error
+		if value, b, err = l.parts.write(ctx, data); err != nil {
+			return 0, err
+		}
 	}
 	sequence, err := l.Log.Append(ctx, value, after)
 	if errors.Is(err, ErrConflict) {
-		l.parts.remove(ctx, h)
+		l.parts.remove(ctx, b)
 	}
 	return sequence, err
 }
@@ -135,7 +163,7 @@ func (l *longLog) Append(ctx context.Context, data []byte, after uint64) (uint64
 func (l *longLog) Read(ctx context.Context, after uint64, limit int) ([]Record, error) {
 	records, err := l.Log.Read(ctx, after, limit)
 	for i, r := range records {
-		text, err := l.parts.read(ctx, r.Data)
+		text, _, err := l.parts.read(ctx, r.Data, nil)
 		switch {
 		case err == nil:
 			records[i].Data = text

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/textproto"
 	"net/url"
 	"strings"
@@ -30,7 +31,7 @@ type Request struct {
 var ErrGone = errors.New("the replica does not take the request")
 
 // ErrLate is returned with [ErrGone] if the owner of a request does not accept it in time, but answers others
-// meanwhile.
+// meanwhile, or is a member of the cluster.
 var ErrLate = errors.New("the replica is busy")
 
 // ErrUntrusted is returned with [ErrGone] if the credentials of the owner do not fit those of this replica.
@@ -82,12 +83,11 @@ func (r *Replica) send(
 	}
 	r.dropStale()
 	sent := &delivery{body: bytes.NewReader(q.Body), accepted: func() { r.heard.Store(address, time.Now()) }}
-	out := r.outgoing(ctx, in, address, q, sent)
 	began := time.Now()
 	late := time.AfterFunc(answerWait, func() {
 		if sent.giveUp() {
 			err := fmt.Errorf("it does not accept a request within %v", answerWait)
-			if heard, ok := r.heard.Load(address); ok && heard.(time.Time).After(began) {
+			if r.isAlive(q.To, address, began) {
 				err = fmt.Errorf("%w: %w", ErrLate, err)
 			}
 			cancel(err)
@@ -99,6 +99,14 @@ func (r *Replica) send(
 		late.Stop()
 		r.inFlight.remove(address, sent)
 	}
+	// A new connection is an answer as well: over a slow network, it takes most of the time.
+	connected := &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
+		if !c.Reused && late.Stop() {
+			sent.accepted()
+			late.Reset(answerWait)
+		}
+	}}
+	out := r.outgoing(httptrace.WithClientTrace(ctx, connected), in, address, q, sent)
 	answer, err := r.transport.RoundTrip(out)
 	err = r.judge(q.To, address, err)
 	if err == nil {
@@ -127,6 +135,12 @@ func (r *Replica) send(
 		return nil, fmt.Errorf("%w: %s: %w", ErrGone, q.To, err)
 	}
 	return answer, nil
+}
+
+// isAlive reports whether an owner that is late has answered since a time, or has its lease.
+func (r *Replica) isAlive(name, address string, since time.Time) bool {
+	heard, ok := r.heard.Load(address)
+	return ok && heard.(time.Time).After(since) || r.peers.members != nil && r.peers.members(name) == address
 }
 
 // Check reports whether a replica answers, in at most 3 seconds. The errors are those of [Replica.Forward].
@@ -252,7 +266,7 @@ var errGivenUp = errors.New("the request was given up")
 // delivery is the body of a request. net/http reads it when the owner asks for it.
 type delivery struct {
 	body *bytes.Reader
-	// accepted is called when the owner reads the request or answers it.
+	// accepted is called when the owner accepts the connection, reads the request or answers it.
 	accepted func()
 	decided  sync.Once // whether the request is sent
 	isSent   bool      // the owner reads the request, and may run it

@@ -341,30 +341,3 @@ func TestDo(t *testing.T) {
 		t.Errorf("a request forwarded to itself: %v", err)
 	}
 }
-
-// An owner that does not accept a request in time, but answers another one meanwhile, is busy and not gone.
-func TestAnOwnerThatIsLate(t *testing.T) {
-	t.Parallel()
-	keys := replica.KeyFile(keyFile(t, newKey()))
-	release, waits := make(chan struct{}), make(chan struct{})
-	address, _ := serve(t, &replica.Options{Credentials: keys}, func(_ http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/slow" {
-			close(waits)
-			<-release
-		}
-	})
-	defer close(release)
-	a := newReplica(t, keys, address)
-	forward := func(path string) error {
-		return a.Forward(httptest.NewRecorder(), post(t, path, "{}"), replica.Request{To: "b", Body: []byte("{}")})
-	}
-	late := make(chan error)
-	go func() { late <- forward("/slow") }()
-	<-waits
-	if err := forward("/other"); err != nil {
-		t.Error(err)
-	}
-	if err := <-late; !errors.Is(err, replica.ErrLate) || !errors.Is(err, replica.ErrGone) {
-		t.Error(err)
-	}
-}

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -65,4 +67,56 @@ func TestARequestInFlightAtAnOwnerThatHangs(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// An owner that does not accept a request in time, but answers others or has its lease, is busy and not gone. The time
+// for a connection counts by itself.
+func TestAnOwnerThatIsLate(t *testing.T) {
+	t.Parallel()
+	keys := replica.KeyFile(keyFile(t, newKey()))
+	release, waits := make(chan struct{}), make(chan struct{})
+	address, _ := serve(t, &replica.Options{Credentials: keys}, func(_ http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/slow":
+			close(waits)
+			<-release
+		case "/far":
+			time.Sleep(1700 * time.Millisecond)
+			_, _ = io.ReadAll(r.Body)
+		}
+	})
+	defer close(release)
+	forward := func(a *replica.Replica, path string) error {
+		return a.Forward(httptest.NewRecorder(), post(t, path, "{}"), replica.Request{To: "b", Body: []byte("{}")})
+	}
+	a := newReplica(t, keys, address)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	member := newReplicaOf(t, &replica.Options{
+		Name: "a", Credentials: keys, Members: func(string) string { return silent.Addr().String() },
+	})
+	link := natsserver.NewLink(t, address)
+	link.Cut(true, true)
+	time.AfterFunc(1700*time.Millisecond, func() { link.Cut(false, false) })
+	var all sync.WaitGroup
+	check := func(a *replica.Replica, path string, late, gone bool) {
+		all.Go(func() {
+			err := forward(a, path)
+			if errors.Is(err, replica.ErrLate) != late || errors.Is(err, replica.ErrGone) != gone {
+				t.Errorf("%s: %v, want late: %v, gone: %v", path, err, late, gone)
+			}
+		})
+	}
+	check(a, "/slow", true, true)
+	check(newReplica(t, keys, silent.Addr().String()), "/silent", false, true)
+	check(member, "/silent-member", true, true)
+	check(newReplica(t, keys, link.Address), "/far", false, false)
+	<-waits
+	if err := forward(a, "/other"); err != nil {
+		t.Error(err)
+	}
+	all.Wait()
 }

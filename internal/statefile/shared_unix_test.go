@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +19,7 @@ import (
 	"github.com/indusagi/indus/internal/statefile"
 	"github.com/indusagi/indus/internal/testkit/clustertest"
 	"github.com/indusagi/indus/internal/testkit/natsserver"
+	"github.com/indusagi/indus/internal/watch"
 )
 
 // engines returns functions that connect to the engines on which shared state is tested.
@@ -36,12 +39,12 @@ func engines(t *testing.T) map[string]func() cluster.Engine {
 	}
 }
 
-// gated is an engine that counts what is stored. The first step that stores a text waits at the gate.
+// gated is an engine that counts steps, and what is stored. The first step that stores a text waits at the gate.
 type gated struct {
 	cluster.Engine
-	reached, open chan struct{}
-	first         sync.Once
-	writes, bytes atomic.Int64
+	reached, open        chan struct{}
+	first                sync.Once
+	steps, writes, bytes atomic.Int64
 }
 
 func newGated(e cluster.Engine) *gated {
@@ -62,9 +65,20 @@ func (k *gatedKV) Set(ctx context.Context, key string, value []byte, revision ui
 			<-k.open
 		})
 	}
+	k.steps.Add(1)
 	k.writes.Add(1)
 	k.bytes.Add(int64(len(value)))
 	return k.KV.Set(ctx, key, value, revision, ttl)
+}
+
+func (k *gatedKV) Get(ctx context.Context, key string) (cluster.Entry, error) {
+	k.steps.Add(1)
+	return k.KV.Get(ctx, key)
+}
+
+func (k *gatedKV) Delete(ctx context.Context, key string, revision uint64) error {
+	k.steps.Add(1)
+	return k.KV.Delete(ctx, key, revision)
 }
 
 // shared returns lines of text in the document of an engine.
@@ -167,6 +181,56 @@ func TestAConflictOfALongTextWritesNoPart(t *testing.T) {
 			}
 			if n := counts.bytes.Load(); n > int64(len(text)+1000) {
 				t.Errorf("%d bytes are stored for a text of %d", n, len(text))
+			}
+		})
+	}
+}
+
+// A change of a few lines of a long text is a short write of one step, and a process that follows reads nothing more.
+// A new base is written now and then.
+func TestAChangeOfALongTextIsAShortWrite(t *testing.T) {
+	for name, connect := range engines(t) {
+		t.Run(name, func(t *testing.T) {
+			const lines, size, changes = 400, 2500, 40
+			engine, reader := newGated(connect()), newGated(connect())
+			close(engine.open)
+			f, other := shared(t, engine, "lines"), shared(t, reader, "lines")
+			line := func(n int) string { return strings.Repeat(strconv.Itoa(n)+" ", size)[:size] }
+			var want []byte
+			for n := range lines {
+				want = append(want, line(n)+"\n"...)
+			}
+			update := func() {
+				t.Helper()
+				if err := f.Update(t.Context(), func([]byte) ([]byte, error) { return want, nil }); err != nil {
+					t.Fatal(err)
+				}
+				watch.Until(t.Context(), other.Shared.Watch, func() bool {
+					got, err := other.Read(t.Context())
+					return err != nil || bytes.Equal(got, want)
+				})
+			}
+			update()
+			for _, g := range []*gated{engine, reader} {
+				g.steps.Store(0)
+				g.bytes.Store(0)
+			}
+			for n := range changes {
+				middle := n * len(want) / changes / (size + 1) * (size + 1)
+				want = slices.Concat(want[:middle], []byte(line(n)+"!\n"), want[middle+size+1:], []byte(line(lines+n)+"\n"))
+				update()
+			}
+			if stored := engine.bytes.Load(); stored > int64(6*len(want)) {
+				t.Errorf("%d bytes are stored for a text of %d", stored, len(want))
+			}
+			if n := engine.steps.Load(); n > changes+30 {
+				t.Errorf("%d steps", n)
+			}
+			if n := reader.steps.Load(); n > 15 {
+				t.Errorf("%d steps to follow", n)
+			}
+			if text, _, err := shared(t, connect(), "lines").Shared.Load(t.Context()); err != nil || !bytes.Equal(text, want) {
+				t.Errorf("a process that comes later reads %d bytes, %v", len(text), err)
 			}
 		})
 	}

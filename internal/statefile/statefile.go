@@ -215,8 +215,9 @@ func (f *File[T]) writeAll(all []*update[T]) {
 // fails, the text is decoded and encoded once.
 func (f *File[T]) apply(all []*update[T], text []byte) (after []byte, written []*update[T]) {
 	if len(all) > 1 {
-		if after, done, ok := f.applyTogether(all, text); ok {
-			return after, done
+		if after, _, first, ok := f.applyTogether(all, text); ok {
+			finish(all[:first], nil)
+			return after, all[first:]
 		}
 	}
 	for _, u := range all {
@@ -238,31 +239,30 @@ func (f *File[T]) apply(all []*update[T], text []byte) (after []byte, written []
 	return text, written
 }
 
-// applyTogether is apply with one decoded value. It returns false if an update fails, because the value is then
-// unknown.
-func (f *File[T]) applyTogether(all []*update[T], text []byte) (after []byte, written []*update[T], ok bool) {
+// applyTogether carries out updates with one decoded value. It returns how many change something, and the index of the
+// first of them. It returns false if an update fails, because the value is then unknown.
+func (f *File[T]) applyTogether(all []*update[T], text []byte) (after []byte, changes, first int, ok bool) {
 	value, err := f.Decode(all[0].ctx, text)
 	if err != nil {
-		return nil, nil, false
+		return nil, 0, 0, false
 	}
-	first := len(all) // the first update that changes something
+	first = len(all)
 	for i, u := range all {
 		next, err := u.edit(value)
 		switch {
 		case err == nil:
-			value, first = next, min(first, i)
+			value, changes, first = next, changes+1, min(first, i)
 		case !errors.Is(err, ErrUnchanged):
-			return nil, nil, false
+			return nil, 0, 0, false
 		}
 		u.failed = nil
 	}
-	if first < len(all) {
+	if changes > 0 {
 		if text, err = f.Encode(all[0].ctx, value); err != nil {
-			return nil, nil, false
+			return nil, 0, 0, false
 		}
 	}
-	finish(all[:first], nil)
-	return text, all[first:], true
+	return text, changes, first, true
 }
 
 // edited returns the text after an update.
