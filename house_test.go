@@ -48,12 +48,12 @@ var largePackages = []string{
 // internal/testkit. If a room shrinks, its budget shrinks too. A budget grows only for a reason that the commit gives.
 var roomBudget = map[string]int{
 	"agent":     3890,
-	"approval":  1214,
+	"approval":  1219,
 	"audit":     2158,
 	"cluster":   2000,
 	"cmd":       35440,
 	"examples":  240,
-	"gateway":   8410,
+	"gateway":   8425,
 	"host":      7430,
 	"identity":  1840,
 	"internal":  15020,
