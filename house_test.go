@@ -58,13 +58,13 @@ var roomBudget = map[string]int{
 	"identity":  1840,
 	"internal":  15020,
 	"interop":   12990,
-	"ledger":    4940,
+	"ledger":    4960,
 	"mcpconfig": 11020,
 	"oauth":     4430,
 	"operation": 2520,
 	"policy":    3780,
 	"replica":   1110,
-	"schema":    9483,
+	"schema":    9527,
 	"toolbox":   7810,
 }
 
