@@ -62,7 +62,7 @@ var roomBudget = map[string]int{
 	"mcpconfig": 11020,
 	"oauth":     4430,
 	"operation": 2520,
-	"policy":    3780,
+	"policy":    3802,
 	"replica":   1110,
 	"schema":    9527,
 	"toolbox":   7810,
