@@ -172,6 +172,7 @@ func (b *Book) newItem(item *Item, all content, now time.Time) Item {
 		ID: newID(all), Subject: item.Subject, Shown: shown, Partial: partial,
 		Bytes: cmp.Or(item.Bytes, len(item.Shown)), Program: clipJSON(item.Program, maxText),
 		Title: clipJSON(item.Title, maxText), Description: clipJSON(item.Description, maxText),
+		Era: item.Era, Claims: item.Claims,
 		Rule: clipJSON(item.Rule, maxText), Way: item.Way, Changed: clipJSON(item.Changed, maxChanged),
 		Asked: now, Expires: now.Add(b.opts.Expire), State: Waiting,
 	}

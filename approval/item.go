@@ -142,6 +142,10 @@ type Item struct {
 	// Title and Description are those of the tool. At most 1 KiB of each is stored.
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
+	// Era is the era of the call's protocol, and Claims holds the annotations of the tool that was called, as JSON of the
+	// policy. The policy judges the approver by them.
+	Era    string          `json:"era,omitempty"`
+	Claims json.RawMessage `json:"claims,omitempty"`
 	// Rule is the place of the rule that requires the approval: file:line.
 	Rule string `json:"rule,omitempty"`
 	Way  Way    `json:"way"`

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -296,6 +297,9 @@ func (l *Log) Close() error {
 	}
 	if err := l.file.close(); err != nil {
 		return fmt.Errorf("audit: %w", err)
+	}
+	if l.file.end.Seq == 1 && isOwnPath(l.file.path) { // it has only the record of Open
+		return errors.Join(os.Remove(l.file.path), os.Remove(lockPath(l.file.path)))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,22 +14,39 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
-// processPart is the part of the name of a process's log before the number of the process.
+// processPart is the part of the name of a process's log before the name of the process.
 const processPart = "process-"
 
 // ProcessPath returns the path of a log for this process alone, beside the log at path: audit.jsonl becomes
-// audit-process-4711.jsonl. It is for programs that may run several times at once. [Read] and [Follow] read such logs
-// together with the log at path.
-func ProcessPath(path string) string {
-	return processPath(path, strconv.Itoa(os.Getpid()))
+// audit-process-4711.k3x9mq2vw7ra4.jsonl. It is for programs that may run several times at once. [Read] and [Follow]
+// read such logs together with the log at path.
+func ProcessPath(path string) string { return processPath(path, processName()) }
+
+// processName returns the number of this process and a random text: two containers that share a directory have
+// processes with the same number.
+var processName = sync.OnceValue(func() string {
+	return strconv.Itoa(os.Getpid()) + "." + strings.ToLower(rand.Text()[:13])
+})
+
+func processPath(path, name string) string {
+	before, after := splitName(path)
+	return filepath.Join(filepath.Dir(path), before+processPart+name+after)
 }
 
-func processPath(path, number string) string {
-	before, after := splitName(path)
-	return filepath.Join(filepath.Dir(path), before+processPart+number+after)
+// isOwnPath reports whether no other process writes to a path: ProcessPath has made it.
+func isOwnPath(path string) bool {
+	return strings.Contains(filepath.Base(path), "-"+processPart+processName()+".")
+}
+
+// isProcessName reports whether a text is the name of a process. The random text may be missing.
+func isProcessName(name string) bool {
+	number, random, _ := strings.Cut(name, ".")
+	_, err := strconv.ParseUint(number, 10, 64)
+	return err == nil && !strings.ContainsAny(random, ".-")
 }
 
 // Logs returns the path of a log, if it was written, and of the logs that processes write beside it. If there is none,
@@ -44,13 +62,13 @@ func Logs(path string) ([]string, error) {
 	for _, e := range entries {
 		rest, ends := strings.CutSuffix(e.Name(), after)
 		stamp, ok := strings.CutPrefix(rest, before)
-		switch number, isProcess := strings.CutPrefix(stamp, processPart); {
+		switch name, isProcess := strings.CutPrefix(stamp, processPart); {
 		case e.Name() == filepath.Base(path) || ok && ends && isStamp(stamp):
 			isWritten = true
 		case ok && ends && isProcess:
-			number, stamp, rotated := strings.Cut(number, "-")
-			if _, err := strconv.ParseUint(number, 10, 64); err == nil && (!rotated || isStamp(stamp)) {
-				paths = append(paths, processPath(path, number))
+			name, stamp, rotated := strings.Cut(name, "-")
+			if isProcessName(name) && (!rotated || isStamp(stamp)) {
+				paths = append(paths, processPath(path, name))
 			}
 		}
 	}

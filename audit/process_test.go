@@ -38,10 +38,7 @@ func toolsOf(t *testing.T, path string, f *audit.Filter) (tools []string) {
 func TestLogsOfProcessesAreReadTogether(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "audit.jsonl")
-	if got := audit.ProcessPath(path); got != processLog(path, os.Getpid()) {
-		t.Error(got)
-	}
-	for _, other := range []string{"audit-process-x.jsonl", "audit-process-.jsonl", "audit-process-9.txt", "audit2-process-9.jsonl", "audit-9.jsonl"} {
+	for _, other := range []string{"audit-process-x.jsonl", "audit-process-9.a.b.jsonl", "audit-process-.jsonl", "audit-process-9.txt", "audit2-process-9.jsonl", "audit-9.jsonl"} {
 		if err := os.WriteFile(filepath.Join(filepath.Dir(path), other), []byte("no record\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +54,7 @@ func TestLogsOfProcessesAreReadTogether(t *testing.T) {
 		r.At = began.Add(time.Duration(at) * time.Second)
 		add(t, logs[path], r)
 	}
-	one, two := processLog(path, 1), processLog(path, 22)
+	one, two := processLog(path, 1), audit.ProcessPath(path)
 	for at := range 20 {
 		write(at, []string{one, two}[at%2])
 	}
@@ -129,6 +126,29 @@ func TestFollowReadsNewProcesses(t *testing.T) {
 	for tool, n := range seen {
 		if n != 1 {
 			t.Errorf("%s: %d times", tool, n)
+		}
+	}
+}
+
+// TestALogWithoutARequestIsRemoved checks that a process that served nothing leaves no file, and others leave theirs.
+func TestALogWithoutARequestIsRemoved(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, want := range map[string]int{"none.jsonl": 0, "some.jsonl": 2, "common.jsonl": 2} {
+		path := filepath.Join(dir, name)
+		if name != "common.jsonl" {
+			path = audit.ProcessPath(path)
+		}
+		log := open(t, path, nil)
+		if name == "some.jsonl" {
+			add(t, log, call("t"))
+		}
+		if err := log.Close(); err != nil {
+			t.Error(err)
+		}
+		files, err := filepath.Glob(strings.TrimSuffix(path, ".jsonl") + "*")
+		if err != nil || len(files) != want {
+			t.Errorf("%s: %v, %v, want %d", name, files, err, want)
 		}
 	}
 }

@@ -120,9 +120,11 @@ func (x *exchange) approvalItem(it *item, v *policy.Verdict) approval.Item {
 	return i
 }
 
-// describe sets what a person who approves a request sees of its item.
+// describe sets the parts of an item that a person who approves the request sees, and by which the policy judges that
+// person.
 func (x *exchange) describe(ctx context.Context, it *item, i *approval.Item) {
 	g := x.view.gateway
+	i.Era = string(x.message.Era)
 	if it.arguments != nil {
 		i.Shown, i.Bytes = g.mask(it.arguments), len(it.arguments)
 	}
@@ -132,6 +134,7 @@ func (x *exchange) describe(ctx context.Context, it *item, i *approval.Item) {
 	if it.tool == nil {
 		return
 	}
+	i.Claims, _ = json.Marshal(it.Claims)
 	i.Title, i.Description = it.tool.Title, it.tool.Description // a tool of a server has its title in its definition
 	if changes := g.opts.Control.Changes; changes != nil && it.Changed {
 		i.Changed = changes(ctx, it.Server, it.Name)

@@ -5,12 +5,16 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/policy"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -129,7 +133,7 @@ func TestNobodyManages(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", `permit(principal, action, resource);`} {
 		g, _ := controlled(t, gateway.Control{}, text)
-		if g.MayAdminister(nil, "") || g.MayApprove(nil, &approval.Subject{Server: "a", Tool: "open"}, "") {
+		if g.MayAdminister(nil, "") || g.MayApprove(nil, &approval.Item{Subject: approval.Subject{Server: "a", Tool: "open"}}, "") {
 			t.Errorf("with the policy %q, nobody may manage the gateway", text)
 		}
 	}
@@ -142,10 +146,58 @@ func TestAReportedPolicyLetsNobodyManage(t *testing.T) {
 	for _, report := range []bool{false, true} {
 		g := shelf{}.open(t, gateway.Options{Control: gateway.Control{Policy: always(everything, report)}})
 		for group, want := range map[string]bool{identity.AdminGroup: true, "dev": !report} {
-			id, call := &identity.Identity{Principal: "ann", Groups: []string{group}}, &approval.Subject{Server: "a", Tool: "open"}
+			id, call := &identity.Identity{Principal: "ann", Groups: []string{group}}, &approval.Item{Subject: approval.Subject{Server: "a", Tool: "open"}}
 			if g.MayAdminister(id, "") != want || g.MayApprove(id, call, "") != want {
 				t.Errorf("report %t, group %s: not %t", report, group, want)
 			}
 		}
+	}
+}
+
+// A decision about an approval is judged by the call that waits: by its client, view and era, and by the annotations of
+// the tool that was called, also if the tool is no longer listed, or is listed with others.
+func TestApproversAreJudgedByTheCallThatWaits(t *testing.T) {
+	t.Parallel()
+	const all = `permit(principal, action == Action::"approve", resource);`
+	destructive := `resource.claims has destructive && resource.claims.destructive`
+	for _, era := range []interop.Era{interop.Legacy, interop.Modern} {
+		book := approvals(t, t.TempDir()+"/approvals.json", time.Minute)
+		var set atomic.Pointer[policy.Set]
+		set.Store(rules(t, `@approve("other") permit(principal, action == Action::"call", resource);`).Current())
+		g, offices := controlled(t, gateway.Control{
+			Approvals: book, Policy: func() (*policy.Set, bool) { return set.Load(), false },
+		}, "")
+		offices["a"].AddTool(&mcp.Tool{
+			Name: "drop", InputSchema: map[string]any{"type": "object"}, Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true)},
+		}, nil)
+		if _, err := dial(t, g, "/mcp/@all", era).CallTool(t.Context(), call("a__drop")); err != nil {
+			t.Fatal(err)
+		}
+		waiting, err := book.List(t.Context(), nil)
+		if err != nil || len(waiting) != 1 {
+			t.Fatal(waiting, err)
+		}
+		lead := &identity.Identity{Principal: "lead"}
+		check := func(when string) {
+			t.Helper()
+			for condition, want := range map[string]bool{
+				"false": true, destructive: false, `resource.claims has openWorld`: true,
+				`context.era == "` + string(era) + `"`: false, `context.era != "` + string(era) + `"`: true,
+				`context.view == View::"@all"`: false, `context.client == Client::"` + waiting[0].Client + `"`: false,
+			} {
+				set.Store(rules(t, all+`forbid(principal, action == Action::"approve", resource) when { `+condition+` };`).Current())
+				if got := g.MayApprove(lead, &waiting[0], ""); got != want {
+					t.Errorf("%s, %s, forbidden when %s: the approver may decide: %t", era, when, condition, got)
+				}
+			}
+		}
+		check("as listed")
+		for g.PolicyItem("a", "drop").Claims.Destructive != nil { // a server may begin to announce late
+			offices["a"].RemoveTools("drop")
+			time.Sleep(20 * time.Millisecond)
+			offices["a"].AddTool(&mcp.Tool{Name: "drop", InputSchema: map[string]any{"type": "object"}}, nil)
+			time.Sleep(20 * time.Millisecond)
+		}
+		check("without annotations")
 	}
 }

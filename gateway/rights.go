@@ -91,13 +91,25 @@ func (g *Gateway) MayAdminister(id *identity.Identity, address string) bool {
 }
 
 // MayApprove reports whether a caller may decide about the approval of a call by another person. The policy decides
-// about Action::"approve" on the tool, as the tool is now, with the client and the view of the call. Without a policy
-// that is enforced, members of [identity.AdminGroup] may.
-func (g *Gateway) MayApprove(id *identity.Identity, call *approval.Subject, address string) bool {
+// about Action::"approve" on [Gateway.ApprovalItem], with client, view and era of the call. Without a policy that is
+// enforced, members of [identity.AdminGroup] may.
+func (g *Gateway) MayApprove(id *identity.Identity, call *approval.Item, address string) bool {
 	return g.mayManage(id, &policy.Request{
-		Action: policy.Approve, Item: g.PolicyItem(call.Server, call.Tool), View: call.View, Client: call.Client,
+		Action: policy.Approve, Item: g.ApprovalItem(call), View: call.View, Client: call.Client, Era: call.Era,
 		Address: address,
 	})
+}
+
+// ApprovalItem returns the tool of a call that waits for an approval as the policy sees it: with the annotations of the
+// definition that the approval is bound to.
+func (g *Gateway) ApprovalItem(call *approval.Item) policy.Item {
+	it := g.PolicyItem(call.Server, call.Tool)
+	it.Changed = it.Changed || call.Changed != ""
+	if call.Claims != nil {
+		it.Claims = policy.Claims{}
+		_ = json.Unmarshal(call.Claims, &it.Claims)
+	}
+	return it
 }
 
 func (g *Gateway) mayManage(id *identity.Identity, q *policy.Request) bool {
@@ -161,11 +173,14 @@ func (g *Gateway) policies() (decides *policy.Set, report bool) {
 }
 
 // PolicyItem returns a tool of a server as the policy sees it: with its annotations, and with its changes. A tool that
-// is not listed has only its name.
+// is not listed to any kind of client has only its name.
 func (g *Gateway) PolicyItem(server, tool string) policy.Item {
-	for _, d := range g.attached.Snapshot("").Tools {
-		if d.Server == server && d.Tool == tool {
-			return g.toolItem(&d)
+	s := g.attached.Snapshot("")
+	for _, kind := range append([]*toolbox.Snapshot{s}, s.Kinds...) {
+		for i := range kind.Tools {
+			if d := &kind.Tools[i]; d.Server == server && d.Tool == tool {
+				return g.toolItem(d)
+			}
 		}
 	}
 	return policy.Item{Kind: policy.Tool, Server: server, Name: tool}

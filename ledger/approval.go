@@ -139,9 +139,11 @@ func (e Entry) toolVersion() toolVersion {
 
 // is reports whether two versions are the same. Spaces and the order of members do not count.
 func (v toolVersion) is(o toolVersion) bool {
-	return v.sum == o.sum || len(v.object) > 0 && len(o.object) > 0 &&
-		bytes.Equal(canonical.JSON(v.object), canonical.JSON(o.object))
+	return v.sum == o.sum || len(v.object) > 0 && len(o.object) > 0 && canonical.Equal(v.object, o.object)
 }
+
+// Same reports whether two entries have the same version of a tool. Spaces and the order of members do not count.
+func (e Entry) Same(o Entry) bool { return e.toolVersion().is(o.toolVersion()) }
 
 // Changed returns the newest version of each tool whose newest version is not approved, in the order of the log. The
 // tool differs from its approved version, or is new on an enrolled server ([Approved] finds none). The tool of an

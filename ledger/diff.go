@@ -18,8 +18,8 @@ type Change struct {
 	Server, Tool, Name string
 	// Before and After are the Enroll entries of the tool. If the tool came or went, one of them is the zero Entry.
 	Before, After Entry
-	// Fields holds the differences of a changed tool, in the order of its object. It is empty if only whitespace or the
-	// order of members changed, or if the log has only a sum of the tool.
+	// Fields holds the differences of a changed tool, in the order of its object. It is empty if the log has only a sum of
+	// one of the versions, or if one is no JSON.
 	Fields []Field
 }
 
@@ -48,7 +48,8 @@ type Word struct {
 }
 
 // Diff returns the changes of the tools between two times, given the entries of [Live] or a [Snapshot] at each. Changed
-// and removed tools come first, in the order of before, then the new tools.
+// and removed tools come first, in the order of before, then the new tools. Spaces, the order of members and the order
+// of the tools are no change.
 func Diff(before, after []Entry) []Change {
 	now := map[toolID][]Entry{} // the later entries that are not on both sides
 	for _, e := range after {
@@ -56,7 +57,7 @@ func Diff(before, after []Entry) []Change {
 	}
 	rest := slices.DeleteFunc(slices.Clone(before), func(b Entry) bool {
 		later := now[b.anyConfig()]
-		i := slices.IndexFunc(later, func(a Entry) bool { return a.Sum == b.Sum })
+		i := slices.IndexFunc(later, b.Same)
 		if i >= 0 {
 			now[b.anyConfig()] = slices.Delete(later, i, i+1)
 		}
@@ -104,25 +105,49 @@ func Fields(before, after json.RawMessage) []Field {
 		return nil
 	}
 	d := jsonDiff{}
-	d.compare("", before, after, 0)
+	d.compare(nil, before, after)
 	return d.fields
 }
 
 const (
 	maxDiffDepth  = 64
 	maxDiffFields = 1000
+	maxDiffStep   = 1 << 10 // bytes of a step in a path; a longer name is cut
 )
 
 // jsonDiff collects the differences between two values, up to maxDiffDepth and maxDiffFields.
 type jsonDiff struct{ fields []Field }
 
-func (d *jsonDiff) compare(path string, a, b json.RawMessage, depth int) {
+// diffPlace is the place of a value: a step from the place around it. The root is nil. Only the path of a difference is
+// written, because the names of many equal values may be long.
+type diffPlace struct {
+	around *diffPlace
+	depth  int
+	name   string
+}
+
+func (p *diffPlace) inner(name string) *diffPlace {
+	if p == nil {
+		return &diffPlace{nil, 1, name}
+	}
+	return &diffPlace{p, p.depth + 1, name}
+}
+
+func (p *diffPlace) pointer() string {
+	if p == nil {
+		return ""
+	}
+	return p.around.pointer() + "/" + text.Clip(text.PointerStep(p.name), maxDiffStep)
+}
+
+func (d *jsonDiff) compare(at *diffPlace, a, b json.RawMessage) {
+	isDeep := at != nil && at.depth >= maxDiffDepth
 	switch {
 	case bytes.Equal(a, b) || len(d.fields) == maxDiffFields:
-	case depth < maxDiffDepth && bothBegin(a, b, '{') && d.members(path, a, b, depth):
-	case depth < maxDiffDepth && bothBegin(a, b, '[') && d.elements(path, a, b, depth):
+	case !isDeep && bothBegin(a, b, '{') && d.members(at, a, b):
+	case !isDeep && bothBegin(a, b, '[') && d.elements(at, a, b):
 	default:
-		d.value(path, a, b)
+		d.value(at, a, b)
 	}
 }
 
@@ -130,8 +155,8 @@ func bothBegin(a, b json.RawMessage, first byte) bool {
 	return len(a) > 0 && len(b) > 0 && a[0] == first && b[0] == first
 }
 
-func (d *jsonDiff) value(path string, a, b json.RawMessage) {
-	f := Field{Path: path, Before: a, After: b}
+func (d *jsonDiff) value(at *diffPlace, a, b json.RawMessage) {
+	f := Field{Before: a, After: b}
 	if bothBegin(a, b, '"') {
 		oldText, _ := wire.Unquote(a)
 		newText, _ := wire.Unquote(b)
@@ -140,11 +165,12 @@ func (d *jsonDiff) value(path string, a, b json.RawMessage) {
 		}
 		f.Words = diffWords(oldText, newText)
 	}
+	f.Path = at.pointer()
 	d.fields = append(d.fields, f)
 }
 
 // members compares objects member by member. It reports whether it could.
-func (d *jsonDiff) members(path string, a, b json.RawMessage, depth int) bool {
+func (d *jsonDiff) members(at *diffPlace, a, b json.RawMessage) bool {
 	as, aErr := wire.Members(a)
 	bs, bErr := wire.Members(b)
 	if aErr != nil || bErr != nil || wire.Unique(as) != nil || wire.Unique(bs) != nil {
@@ -155,12 +181,12 @@ func (d *jsonDiff) members(path string, a, b json.RawMessage, depth int) bool {
 		later[m.Key] = m.Value
 	}
 	for _, m := range as {
-		d.compare(path+"/"+text.PointerStep(m.Key), m.Value, later[m.Key], depth+1)
+		d.compare(at.inner(m.Key), m.Value, later[m.Key])
 		delete(later, m.Key)
 	}
 	for _, m := range bs {
 		if _, isNew := later[m.Key]; isNew {
-			d.compare(path+"/"+text.PointerStep(m.Key), nil, m.Value, depth+1)
+			d.compare(at.inner(m.Key), nil, m.Value)
 		}
 	}
 	return true
@@ -168,7 +194,7 @@ func (d *jsonDiff) members(path string, a, b json.RawMessage, depth int) bool {
 
 // elements compares arrays. It skips equal values at the beginning and at the end, and compares the rest place by
 // place.
-func (d *jsonDiff) elements(path string, a, b json.RawMessage, depth int) bool {
+func (d *jsonDiff) elements(at *diffPlace, a, b json.RawMessage) bool {
 	as, aErr := wire.Elements(a)
 	bs, bErr := wire.Elements(b)
 	if aErr != nil || bErr != nil {
@@ -189,7 +215,7 @@ func (d *jsonDiff) elements(path string, a, b json.RawMessage, depth int) bool {
 		if i < len(bs) {
 			current = bs[i]
 		}
-		d.compare(path+"/"+strconv.Itoa(i), old, current, depth+1)
+		d.compare(at.inner(strconv.Itoa(i)), old, current)
 	}
 	return true
 }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/internal/testkit/linear"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -35,8 +37,11 @@ func TestDiff(t *testing.T) {
 		want                []string
 	}{
 		{"nothing", `{"a":1}`, `{"a":1}`, nil},
-		{"order and space", `{"a":1,"b":2}`, `{ "b":2, "a":1 }`, []string{"changed t"}},
-		{"escapes", `{"a":"\u0041"}`, `{"a":"A"}`, []string{"changed t"}},
+		{"order and space", `{"a":1,"b":2}`, `{ "b":2, "a":1 }`, nil},
+		{"escapes", `{"a":"\u0041"}`, `{"a":"A"}`, nil},
+		{"order of inner members", `{"a":[{"b":1,"c":{"d":1,"e":2}}]}`, `{"a":[{"c":{"e":2,"d":1},"b":1}]}`, nil},
+		{"order of a list", `{"required":["a","b"]}`, `{"required":["b","a"]}`,
+			[]string{"changed t", `  /required/0 "a" -> "b"`, `  /required/1 "b" -> "a"`}},
 		{"a schema", `{"inputSchema":{"properties":{"path":{"type":"string"},"n":{}},"required":["path"]}}`,
 			`{"inputSchema":{"properties":{"path":{"type":["string","null"]},"all":{"type":"boolean"}},"required":["path","all"]}}`,
 			[]string{"changed t", `  /inputSchema/properties/path/type "string" -> ["string","null"]`, `  /inputSchema/properties/n {} -> `,
@@ -86,6 +91,31 @@ func TestDiffIsBounded(t *testing.T) {
 			t.Errorf("%s: %d fields", name, n)
 		}
 	}
+}
+
+// TestDiffIsLinear checks that many members below a long name take linear time.
+func TestDiffIsLinear(t *testing.T) {
+	linear.Check(t, "long names", 100*time.Millisecond, func(size int) func() {
+		object := func(last string) json.RawMessage {
+			name := strings.Repeat("n", size/2)
+			return json.RawMessage(`{"` + name + `":{` + members(size/2) + last + `}}`)
+		}
+		before, after := object(`"z":1`), object(`"z":2`)
+		return func() {
+			if n := len(ledger.Fields(before, after)); n != 1 {
+				t.Fatal(n)
+			}
+		}
+	})
+}
+
+// members returns members of an object, each with a comma behind it.
+func members(size int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, `"m%d":1,`, i)
+	}
+	return b.String()
 }
 
 func FuzzWords(f *testing.F) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/cedar-policy/cedar-go"
 	"github.com/cedar-policy/cedar-go/types"
@@ -62,8 +63,26 @@ func (s *Set) MayList(r *Request, items []Item) []bool {
 	return shown
 }
 
-// decideAll decides about an action, and about the actions that it requires.
+// decideAll decides about an action, and about the actions that it requires. /a%40b and /a@b are two paths, and one for
+// a server that decodes them: a rule for the plain path is a rule for both.
 func (d *decision) decideAll(e *environment, action Action, anyArguments bool) Verdict {
+	verdict := d.decideSpelled(e, action, anyArguments)
+	if e.item.Kind != Resource || !verdict.Allowed || !strings.Contains(e.item.Name, "%") {
+		return verdict
+	}
+	u, err := parseURI(e.item.Name)
+	if err != nil || u.plain == e.item.Name {
+		return verdict
+	}
+	item := *e.item
+	item.Name = u.plain
+	plain := d.decideSpelled(e.with(&item, action), action, anyArguments)
+	plain.Approve = stricterOf(plain.Approve, verdict.Approve)
+	return plain
+}
+
+// decideSpelled is decideAll for one spelling of a URI.
+func (d *decision) decideSpelled(e *environment, action Action, anyArguments bool) Verdict {
 	verdict := d.decide(e, action, anyArguments)
 	if !verdict.Allowed {
 		return verdict

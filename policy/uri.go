@@ -15,6 +15,7 @@ import (
 // uri is a URI in canonical form.
 type uri struct {
 	text                      string
+	plain                     string // text with all characters decoded that a path may have: a server may decode them
 	scheme, host, path, query string
 	port                      int64
 	hasHost, hasPort          bool
@@ -90,6 +91,7 @@ func parseURI(text string) (uri, error) {
 	if u.path, err = canonicalPath(path); err != nil {
 		return uri{}, err
 	}
+	before := len(written)
 	written += u.path
 	if u.query, err = decodeUnreserved(query); err != nil {
 		return uri{}, err
@@ -102,7 +104,9 @@ func parseURI(text string) (uri, error) {
 		written += "#" + fragment
 	}
 	u.text = written
-	return u, nil
+	plain, err := decode(u.path, isInPath)
+	u.plain = written[:before] + plain + written[before+len(u.path):]
+	return u, err
 }
 
 // specialSchemes are the schemes that WHATWG calls special: its parser reads their URIs in more ways than RFC 3986.
@@ -262,7 +266,10 @@ func canonicalPath(path string) (string, error) {
 }
 
 // decodeUnreserved decodes the percent-encoding of unreserved characters, and writes the other encodings in upper case.
-func decodeUnreserved(text string) (string, error) {
+func decodeUnreserved(text string) (string, error) { return decode(text, isUnreserved) }
+
+// decode decodes the percent-encoding of some characters, and writes the other encodings in upper case.
+func decode(text string, isPlain func(byte) bool) (string, error) {
 	if !strings.Contains(text, "%") {
 		return text, nil
 	}
@@ -281,7 +288,7 @@ func decodeUnreserved(text string) (string, error) {
 			return "", errors.New("a percent sign is not followed by two hexadecimal digits")
 		case c < ' ' || c == 0x7f:
 			return "", fmt.Errorf("the URI encodes the control character %q", rune(c))
-		case isUnreserved(c):
+		case isPlain(c):
 			b.WriteByte(c)
 		default:
 			b.WriteString(strings.ToUpper(text[i : i+3]))
@@ -294,6 +301,9 @@ func decodeUnreserved(text string) (string, error) {
 func isUnreserved(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
+
+// isInPath reports whether a segment of a path may have a character as it is (RFC 3986, section 3.3).
+func isInPath(c byte) bool { return isUnreserved(c) || strings.IndexByte("!$&'()*+,;=:@", c) >= 0 }
 
 // IsSpecial reports whether a URI has a scheme that WHATWG calls special: file, http, https, ws, wss or ftp.
 func IsSpecial(text string) bool {

@@ -3,6 +3,7 @@ package policy_test
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +75,32 @@ func TestOtherSpellingsOfAURIAreRefused(t *testing.T) {
 		r.Action, r.Item = policy.Read, policy.Item{Kind: policy.Resource, Server: "fs", Name: "file:///tmp/notes"}
 		if got := s.Decide(r); !got.Allowed {
 			t.Errorf("file:///tmp/notes is denied by %s: %+v", text, got)
+		}
+	}
+}
+
+// TestARuleForAPathIsForItsEncodings checks that a rule for a path is also for the spellings that some servers decode to
+// it. Rules for other paths are not.
+func TestARuleForAPathIsForItsEncodings(t *testing.T) {
+	for rule, covered := range map[string]string{
+		`forbid(principal, action, resource == Resource::"fs/file:///a@b(1)");`:                    "file:///a@b(1) file:///a%40b(1) file:///a%40b%281%29 file:///a@b%281)",
+		`forbid(principal, action, resource is Resource) when { resource.path like "*@*" };`:                   "file:///a@b(1) file:///a%40b(1) file:///a%40b%281%29 file:///a@b%281) x://h/a%40 x:a%40 https://h/a@?q=1 https://h/%40/b",
+		`forbid(principal, action, resource is Resource) when { resource.path == "/a%3Bb" };`:                  "file:///a%3Bb",
+		`forbid(principal, action == Action::"list", resource == Resource::"fs/https://h/a;b=c");`: "https://h/a;b=c https://h/a%3Bb%3Dc",
+	} {
+		s := parse(t, `permit(principal, action, resource); `+rule)
+		for _, uri := range strings.Fields("file:///a@b(1) file:///a%40b(1) file:///a%40b%281%29 file:///a@b%281) x://h/a%40 " +
+			"x:a%40 https://h/a@?q=1 https://h/%40/b file:///a%3Bb file:///a;b https://h/a;b=c https://h/a%3Bb%3Dc " +
+			"https://h/a%20%C3%A4 https://h/?a%40 https://h/a%25") {
+			r := call("alice", "", "", "")
+			r.Action, r.Item = policy.Read, policy.Item{Kind: policy.Resource, Server: "fs", Name: uri}
+			want := !slices.Contains(strings.Fields(covered), uri)
+			if got := s.Decide(r).Allowed; got != want {
+				t.Errorf("%s: %s is allowed: %t", rule, uri, got)
+			}
+			if got := s.MayList(r, []policy.Item{r.Item})[0]; got != want {
+				t.Errorf("%s: %s is listed: %t", rule, uri, got)
+			}
 		}
 	}
 }

@@ -171,6 +171,7 @@ type adapter struct {
 	nodeCount   int // number of nodes
 	byteCount   int // number of bytes
 	changes     []Change
+	reported    map[Change]bool
 
 	rootInverse *inverse // inverse of the root; nil if the root is wrapped in an object
 	reversed    bool     // some schema has an inverse
@@ -375,11 +376,13 @@ func (a *adapter) change(n *node, reason rule.Rule, did, lost, narrowed string) 
 	}
 	c := Change{Path: n.Path(), Rule: reason, Did: did, Lost: withOriginalNames(lost),
 		Narrowed: withOriginalNames(narrowed)}
-	for i := range a.changes {
-		if len(a.targets) > 0 && a.changes[i] == c { // the same definition was inlined again
-			return
-		}
+	if len(a.targets) > 0 && a.reported[c] { // the same definition was inlined again
+		return
 	}
+	if a.reported == nil {
+		a.reported = map[Change]bool{}
+	}
+	a.reported[c] = true
 	a.changes = append(a.changes, c)
 }
 

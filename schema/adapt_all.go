@@ -26,7 +26,12 @@ func (a *adapter) mergeAllOf(d *builder) bool {
 	return a.mergeEach(d, branches)
 }
 
+// mergeEach adds the constraints of all branches to d.
 func (a *adapter) mergeEach(d *builder, branches *node) bool {
+	if d.merged == nil {
+		d.merged = map[string]*mergedNames{}
+		defer func() { d.merged = nil }()
+	}
 	return !slices.ContainsFunc(branches.Elements(), func(b *node) bool { return !a.merge(d, b) })
 }
 
@@ -147,9 +152,9 @@ func (a *adapter) mergedValue(d *builder, f field, old *node) (value *node, ok b
 		common := typesOf(old) & typesOf(v)
 		return typeNode(common), common != 0
 	case "properties", "patternProperties", "dependentSchemas":
-		return mergedProperties(old, v), true
+		return d.mergedProperties(f.Name, old, v), true
 	case "required":
-		return namesOf(old, v), true
+		return d.mergedRequired(old, v), true
 	case "enum":
 		common := commonValues(old, v)
 		return common, len(common.Elems) > 0
@@ -198,21 +203,62 @@ func mergedSchemas(x, y *node) *node {
 
 func allOf(x, y *node) *node { return madeFor(x, newMember("allOf", newArray(x, y))) }
 
-func mergedProperties(x, y *node) *node {
-	out := &node{Kind: '{', Fields: slices.Clone(x.Fields), Original: x}
-	places := make(map[string]int, len(out.Fields))
-	for i := range out.Fields {
-		places[out.Fields[i].Name] = i
+// mergedNames is a value with names that mergeEach made, to which it adds the names of further branches. So the time
+// for many branches is linear.
+type mergedNames struct {
+	node   *node
+	places map[string]int // of the names in node
+}
+
+// namesIn returns the value of a keyword as one that may change: old itself if this call of mergeEach made it, or else
+// a copy.
+func (d *builder) namesIn(w string, old *node) *mergedNames {
+	if m := d.merged[w]; m != nil && (m.node == old || m.node.Original == old) {
+		return m
 	}
-	for _, f := range y.Fields {
-		i, ok := places[f.Name]
-		if !ok {
-			out.Fields = append(out.Fields, f)
-		} else if old := out.Fields[i].Value; !old.Same(f.Value) {
-			out.Fields[i].Value = allOf(old, f.Value)
+	m := &mergedNames{
+		&node{Kind: old.Kind, Fields: slices.Clone(old.Fields), Original: old},
+		make(map[string]int, len(old.Fields)+len(old.Elems)),
+	}
+	for i := range old.Fields {
+		m.places[old.Fields[i].Name] = i
+	}
+	m.addNames(old)
+	if d.merged != nil {
+		d.merged[w] = m
+	}
+	return m
+}
+
+// addNames adds names of a list, each once, whatever its escapes.
+func (m *mergedNames) addNames(list *node) {
+	for _, e := range list.Elems {
+		name := e.Unquoted()
+		if _, ok := m.places[name]; !ok {
+			m.places[name] = len(m.node.Elems)
+			m.node.Elems = append(m.node.Elems, e)
 		}
 	}
-	return out
+}
+
+func (d *builder) mergedProperties(w string, x, y *node) *node {
+	out := d.namesIn(w, x)
+	for _, f := range y.Fields {
+		i, ok := out.places[f.Name]
+		if !ok {
+			out.places[f.Name] = len(out.node.Fields)
+			out.node.Fields = append(out.node.Fields, f)
+		} else if old := out.node.Fields[i].Value; !old.Same(f.Value) {
+			out.node.Fields[i].Value = allOf(old, f.Value)
+		}
+	}
+	return out.node
+}
+
+func (d *builder) mergedRequired(x, y *node) *node {
+	out := d.namesIn("required", x)
+	out.addNames(y)
+	return out.node
 }
 
 // allValues returns the union of two lists of values.
@@ -227,11 +273,6 @@ func commonValues(x, y *node) *node {
 	}
 	common := slices.DeleteFunc(slices.Clone(x.Elems), func(e *node) bool { return !hasSame(y.Elems, e) })
 	return newArray(common...)
-}
-
-// namesOf returns the union of two lists of names, each name once, whatever its escapes.
-func namesOf(x, y *node) *node {
-	return newArray(distinctNodes(slices.Concat(x.Elems, y.Elems), (*node).Unquoted)...)
 }
 
 const maxProduct = 16 // branches in the product of two unions
@@ -256,7 +297,14 @@ func refusesProperties(x, y *builder) bool {
 		return false
 	}
 	own := x.get("properties")
-	return slices.ContainsFunc(y.get("properties").Members(), func(f field) bool { return own.Get(f.Name) == nil })
+	if own == nil {
+		return len(y.get("properties").Members()) > 0
+	}
+	places := x.namesIn("properties", own).places
+	return slices.ContainsFunc(y.get("properties").Members(), func(f field) bool {
+		_, ok := places[f.Name]
+		return !ok
+	})
 }
 
 // typeNode returns the value of the keyword type for a set.

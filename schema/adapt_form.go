@@ -129,7 +129,7 @@ func listIfShorter(v *node, elems []*node) *node {
 func isNameList(v *node) bool {
 	noString := func(e *node) bool { return e.Kind != '"' }
 	return v.Kind == '[' && !slices.ContainsFunc(v.Elems, noString) &&
-		len(namesOf(newArray(), v).Elems) == len(v.Elems)
+		len(distinctNodes(slices.Clone(v.Elems), (*node).Unquoted)) == len(v.Elems)
 }
 
 // otherTypeNames maps the type names of other languages to JSON Schema types.

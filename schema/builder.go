@@ -20,7 +20,8 @@ type builder struct {
 	undo         *inverse
 	firstInlined int // index in adapter.inside of the first reference that it inlines
 
-	conditions []*builder // if, then and else of merged schemas
+	conditions []*builder              // if, then and else of merged schemas
+	merged     map[string]*mergedNames // by keyword, while mergeEach runs
 }
 
 func (d *builder) get(w string) *node { return jsontree.Lookup(d.fields, w) }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/indusagi/indus/internal/testkit/linear"
 	"github.com/indusagi/indus/schema"
 )
 
@@ -86,5 +88,27 @@ func TestWaysThatLeadIntoOneAnother(t *testing.T) {
 	}
 	if got := string(a.Restore(json.RawMessage(`{"x":{"o":null}}`))); got != `{"x":{}}` {
 		t.Errorf("restored to %s", got)
+	}
+}
+
+// TestManyBranchesTakeLinearTime checks that the time for an allOf is linear in the number of its branches.
+func TestManyBranchesTakeLinearTime(t *testing.T) {
+	for name, branch := range map[string]string{
+		"properties": `{"properties":{"%0600d":{}}}`,
+		"closed":     `{"additionalProperties":false,"properties":{"%0600d":{}}}`,
+		"required":   `{"required":["%0600d"]}`,
+	} {
+		linear.Check(t, name, 2*time.Second, func(size int) func() {
+			raw := []byte(`{"type":"object","allOf":[{}`)
+			for i := 0; len(raw) < size; i++ {
+				raw = fmt.Appendf(append(raw, ','), branch, i)
+			}
+			raw = append(raw, "]}"...)
+			return func() {
+				if _, err := schema.Adapt(raw, schema.ProfileNamed("universal")); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
 	}
 }

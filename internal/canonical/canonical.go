@@ -1,7 +1,8 @@
-// Package canonical compares JSON values without regard to their spelling. Start with [JSON].
+// Package canonical compares JSON values without regard to their spelling. Start with [Equal].
 package canonical
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,3 +17,6 @@ func JSON(raw json.RawMessage) json.RawMessage {
 	}
 	return json.RawMessage(v)
 }
+
+// Equal reports whether two values are the same. Spaces, the order of members and the spelling of strings do not count.
+func Equal(a, b json.RawMessage) bool { return bytes.Equal(a, b) || bytes.Equal(JSON(a), JSON(b)) }

@@ -1,7 +1,6 @@
 package canonical_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"testing"
 
@@ -27,7 +26,7 @@ func TestJSON(t *testing.T) {
 		{`{"a":1,"a":2}`, `{"a":2}`, false},
 		{`{"a":1`, `{ "a":1`, false},
 	} {
-		same := bytes.Equal(canonical.JSON(json.RawMessage(c.a)), canonical.JSON(json.RawMessage(c.b)))
+		same := canonical.Equal(json.RawMessage(c.a), json.RawMessage(c.b))
 		if same != c.same {
 			t.Errorf("%s and %s: same is %v", c.a, c.b, same)
 		}

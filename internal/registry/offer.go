@@ -38,6 +38,22 @@ func (e *Entry) Offers() (all []Offer) {
 	return all
 }
 
+// Optional returns the names of the variables or headers to which a person may give values, and need not.
+func (o Offer) Optional() (names []string) {
+	all := []KeyValue(nil)
+	if o.Remote != nil {
+		all = o.Remote.Headers
+	} else if o.Package != nil {
+		all = o.Package.Environment
+	}
+	for _, v := range all {
+		if !v.Required && v.Value == "" {
+			names = append(names, v.Name)
+		}
+	}
+	return names
+}
+
 // MissingError lists the values that a row needs from a person.
 type MissingError struct{ Inputs []Needed }
 

@@ -59,6 +59,7 @@ func TestMaskLikelyInText(t *testing.T) {
 		"form-data; name=\"token\"\r\n\r\nabcdefg\r\n--b":                                                           "form-data; name=\"token\"\r\n\r\n<secret: 7 characters>\r\n--b",
 		"curl -u joe:abcdefg1 https://h -u 'x:abcdefg2'":                                                            "curl -u joe:<secret: 8 characters> https://h -u 'x:<secret: 8 characters>'",
 		"docker run -u 1000:1000 --user www-data:www-data x":                                                        "docker run -u 1000:1000 --user www-data:www-data x",
+		"https://h/mcp?oauth=initialize&x-auth=abcdefgh":                                                            "https://h/mcp?oauth=initialize&x-auth=<secret: 8 characters>",
 		"if token == expected { return }":                                                                           "if token == expected { return }",
 		"apiKeyRef: prod/db/key, secretKeyRef: production":                                                          "apiKeyRef: prod/db/key, secretKeyRef: production",
 		"token::// and postgres://a:ghp_0123456789abcdefghij@h":                                                     "token::// and postgres://a:<secret: 24 characters>@h",

@@ -91,7 +91,7 @@ func hasSecretPart(plain, name string) bool {
 		before := strings.TrimRight(name, "paPAtT")
 		return before == "" || strings.ContainsAny(before[len(before)-1:], "_-.") || strings.HasSuffix(name, "Pat")
 	}
-	return strings.HasSuffix(plain, "auth")
+	return strings.HasSuffix(plain, "auth") && plain != "oauth" // a way to sign in, such as ?oauth=initialize
 }
 
 func hasOtherEnd(plain string) bool {

@@ -61,18 +61,20 @@ func Plain(n *node) string {
 // Signature returns the parameters of a tool with this input schema: (path: string, limit?: integer).
 func (s Schema) Signature(st Style) string {
 	s = s.Resolved()
-	all := s.Declarations(st)
+	var all []string
+	size := 2
+	for i, p := range s.Parameters() {
+		one := st.declaration(p, st.Depth-1)
+		size += len(one) + 2
+		if i > 0 && st.Bytes > 0 && size > st.Bytes { // the rest would take quadratic time
+			all = append(all, "…")
+			break
+		}
+		all = append(all, one)
+	}
 	if all == nil {
 		if t := s.Type(st); !s.Is("{") || t != "object" && t != "any" {
 			all = []string{t}
-		}
-	}
-	size := 2
-	for i, one := range all {
-		size += len(one) + 2
-		if i > 0 && st.Bytes > 0 && size > st.Bytes {
-			all = append(all[:i:i], "…")
-			break
 		}
 	}
 	return "(" + strings.Join(all, ", ") + ")"

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/signature"
+	"github.com/indusagi/indus/internal/testkit/linear"
 )
 
 func ExampleSchema_Signature() {
@@ -100,5 +101,20 @@ func FuzzSignature(f *testing.F) {
 				t.Errorf("%q", got)
 			}
 		}
+	})
+}
+
+// TestSignatureIsLinear checks that many parameters with one large type take linear time.
+func TestSignatureIsLinear(t *testing.T) {
+	linear.Check(t, "a shared type", 500*time.Millisecond, func(size int) func() {
+		all := func(member string) string {
+			var b strings.Builder
+			for i := 0; b.Len() < size/2; i++ {
+				fmt.Fprintf(&b, `"p%d":%s,`, i, member)
+			}
+			return b.String() + `"z":{}`
+		}
+		raw := json.RawMessage(`{"properties":{` + all(`{"$ref":"#/$defs/a"}`) + `},"$defs":{"a":{"type":"object","properties":{` + all("{}") + `}}}}`)
+		return func() { signature.Parse(raw).Signature(signature.Line) }
 	})
 }

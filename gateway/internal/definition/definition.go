@@ -33,8 +33,7 @@ func Listed(s *toolbox.Snapshot, tool *toolbox.Descriptor) bool {
 
 // Same reports whether two tools have the same definition. Spaces and the order of members do not matter.
 func Same(a, b *toolbox.Descriptor) bool {
-	return bytes.Equal(a.Wire.JSON, b.Wire.JSON) ||
-		bytes.Equal(canonical.JSON(a.Wire.JSON), canonical.JSON(b.Wire.JSON))
+	return canonical.Equal(a.Wire.JSON, b.Wire.JSON)
 }
 
 // Claims returns the annotations of a tool as its owner wrote them.

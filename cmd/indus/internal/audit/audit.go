@@ -89,8 +89,8 @@ func New(s show.Streams) *cobra.Command {
 const auditHelp = `Print who called which tool, prompt or resource of indus serve, when, and with which
 result. The newest record is the last. The records are written if the configuration has "audit", and
 are read from the file on this machine: each replica of a cluster has a file of its own. Each "indus
-serve --stdio" writes a file beside it, such as audit-process-4711.jsonl, which is read with it.
-A request is recorded before it is answered.
+serve --stdio" writes a file beside it, such as audit-process-4711.k3x9mq2vw7ra4.jsonl, and all are
+read together. A request is recorded before it is answered.
 
 Usage:
   indus audit [FLAG]... [FILE]            the records (default: the configured file)

@@ -14,6 +14,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/internal/proxied"
+	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
@@ -105,7 +106,7 @@ func (p *probe) snapshot() observations {
 	return s
 }
 
-// around measures the requests for the list of tools.
+// around measures the requests for the last list of tools.
 func (p *probe) around(next interop.Peer) interop.Peer {
 	return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
 		if m.Method != "tools/list" {
@@ -113,7 +114,11 @@ func (p *probe) around(next interop.Peer) interop.Peer {
 		}
 		at := time.Now()
 		result, err := next(ctx, m)
+		_, goesOn := wire.Lookup(m.Params, "cursor")
 		p.update(func(s *observations) {
+			if !goesOn { // the first page, also of a list that the server has changed meanwhile
+				s.pages, s.bytes, s.listing = 0, 0, 0
+			}
 			s.listing += time.Since(at)
 			if err == nil {
 				s.pages, s.bytes = s.pages+1, s.bytes+len(result)

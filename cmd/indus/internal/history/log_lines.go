@@ -158,6 +158,8 @@ func (v *versionTracker) process(e ledger.Entry) (approved ledger.Entry, ok, isN
 		return ledger.Entry{}, false, false
 	}
 	t.Sum = v.approved[t]
-	approved, ok = v.known[t]
+	if approved, ok = v.known[t]; ok && approved.Same(e) {
+		return ledger.Entry{}, false, false
+	}
 	return approved, ok, t.Sum == ""
 }

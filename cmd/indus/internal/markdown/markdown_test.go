@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/cmd/indus/internal/markdown"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/testkit/linear"
 	"github.com/indusagi/indus/internal/testkit/screen"
 	"github.com/indusagi/indus/internal/text"
 )
@@ -84,6 +85,19 @@ func TestSplitter(t *testing.T) {
 			t.Errorf("%q", s.Rest())
 		}
 	}
+}
+
+// TestSplittingIsLinear checks that a long line that arrives in small pieces takes linear time.
+func TestSplittingIsLinear(t *testing.T) {
+	linear.Check(t, "a line in pieces", 100*time.Millisecond, func(size int) func() {
+		return func() {
+			var s markdown.Splitter
+			for range size / 4 {
+				s.Add("abc ")
+			}
+			s.End()
+		}
+	})
 }
 
 // TestHostileMarkup checks that hostile text is rendered fast and without a panic.

@@ -6,7 +6,7 @@ import "strings"
 // The zero Splitter is ready for use.
 type Splitter struct {
 	lines     []string // the complete lines of the arriving block
-	partial   string   // the arriving line
+	partial   []byte   // the arriving line
 	fence     string   // the opening mark of the current fence
 	lastBlank bool     // the last complete line is blank
 }
@@ -15,7 +15,7 @@ type Splitter struct {
 func (s *Splitter) Add(piece string) (blocks []string) {
 	for {
 		line, rest, complete := strings.Cut(piece, "\n")
-		s.partial += line
+		s.partial = append(s.partial, line...)
 		if !complete {
 			return blocks
 		}
@@ -28,8 +28,8 @@ func (s *Splitter) Add(piece string) (blocks []string) {
 
 // endLine completes the last line. If this line begins a new block, line returns the previous one.
 func (s *Splitter) endLine() (block string) {
-	line := strings.TrimSuffix(s.partial, "\r")
-	s.partial = ""
+	line := strings.TrimSuffix(string(s.partial), "\r")
+	s.partial = s.partial[:0]
 	if s.fence == "" && s.lastBlank && line != "" && line[0] != ' ' && line[0] != '\t' {
 		block = s.takeBlock()
 	}
@@ -81,12 +81,12 @@ func (s *Splitter) takeBlock() string {
 
 // Rest returns the incomplete block.
 func (s *Splitter) Rest() string {
-	return strings.TrimLeft(strings.Join(append(s.lines[:len(s.lines):len(s.lines)], s.partial), "\n"), "\n")
+	return strings.TrimLeft(strings.Join(append(s.lines[:len(s.lines):len(s.lines)], string(s.partial)), "\n"), "\n")
 }
 
 // End returns the remaining blocks, and resets the splitter.
 func (s *Splitter) End() (blocks []string) {
-	if s.partial != "" {
+	if len(s.partial) > 0 {
 		blocks = s.Add("\n")
 	}
 	if len(s.lines) > 0 {

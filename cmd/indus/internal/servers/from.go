@@ -288,10 +288,21 @@ func (p *plan) confirm(ctx context.Context, row json.RawMessage, c *mcpconfig.Co
 	if like := resembles(e, others, nil); like != "" {
 		s.Reportf("its name resembles %s: is it the publisher that you mean?", like)
 	}
-	for _, m := range variableNames().FindAllStringSubmatch(string(row), -1) {
-		if _, isSet := os.LookupEnv(m[1]); isSet {
-			s.Reportf("it gets your variable %s, which is set here", m[1])
+	for _, name := range variablesIn(row) {
+		if _, isSet := os.LookupEnv(name); isSet {
+			s.Reportf("it gets your variable %s, which is set here", name)
 		}
+		sharing := slices.DeleteFunc(slices.Clone(others), func(o origin) bool {
+			return !slices.Contains(variablesIn(o.json), name)
+		})
+		if len(sharing) > 0 {
+			ids := show.List(show.Names(sharing, func(o origin) string { return o.id }), show.MaxNamed, "servers")
+			s.Reportf("%s gets the variable %s too: if it means another value, choose another name: --env %[2]s='${NAME}'",
+				ids, name)
+		}
+	}
+	if all := p.offer.Optional(); len(all) > 0 {
+		s.Reportf("it also takes %s: see --env", show.List(all, show.MaxNamed, "values"))
 	}
 	if rest := slices.DeleteFunc(kindsOf(e), func(k string) bool { return k == p.offer.Kind }); len(rest) > 0 {
 		s.Reportf("it is also there as %s: see --kind", strings.Join(rest, ", "))
@@ -310,4 +321,14 @@ func (p *plan) confirm(ctx context.Context, row json.RawMessage, c *mcpconfig.Co
 		return p.offer.Bundle.Unpack()
 	}
 	return nil
+}
+
+// variablesIn returns the names of the variables in a row, each once.
+func variablesIn(row json.RawMessage) (names []string) {
+	for _, m := range variableNames().FindAllStringSubmatch(string(row), -1) {
+		if !slices.Contains(names, m[1]) {
+			names = append(names, m[1])
+		}
+	}
+	return names
 }

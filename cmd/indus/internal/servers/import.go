@@ -213,6 +213,7 @@ type importedServer struct {
 	definition mcpconfig.Definition
 	advice     []mcpconfig.Note
 	diff       []string
+	first      string // the imported file that brought the same server before; "" if none did
 }
 
 func (f *importFlags) run(ctx context.Context, args []string, s show.Streams) error {
@@ -414,11 +415,11 @@ func (f *importFlags) tryName(e *mcpconfig.Edit, server *importedServer, name st
 	}
 	existing, _ := e.Definition(name)
 	server.diff = differingMembers(existing.JSON, server.definition.JSON)
-	_, importedBefore := origins[name]
+	server.first = origins[name]
 	switch {
 	case len(server.diff) == 0:
 		server.Becomes = "same"
-	case importedBefore:
+	case server.first != "":
 		server.Becomes, server.There = "lost", secret.Definition(existing.JSON)
 	case f.force:
 		server.Becomes = "replaced"
@@ -437,7 +438,11 @@ func (f *importFlags) report(x *importResult, source string, s show.Streams) err
 		case "lost", "kept":
 			reportKept(server, source, s)
 		case "same":
-			s.Reportf("%s: server %q exists already and is the same", server.File, server.Server)
+			there := "exists already and is the same"
+			if server.first != "" {
+				there = "is the same in " + server.first
+			}
+			s.Reportf("%s: server %q %s", server.File, server.Server, there)
 		default:
 			servers = servers.Raw(server.Server, server.Row)
 			written = append(written, server.Server)

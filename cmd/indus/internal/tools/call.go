@@ -108,6 +108,9 @@ func serversFor(ctx context.Context, f *command.ServerFlags, name string, s show
 	mayOwn := func(o config.Server) bool { return o.MayOwn(name) }
 	f.Only = func(id string) bool { return mayOwn(config.Server{ID: id}) }
 	c, err := f.Load(ctx, s, command.NotesAbout(mayOwn))
+	if err == nil && len(c.Rows)+len(c.Notes) == 0 { // which Load has reported
+		return nil, &command.ExitError{Code: command.ExitUsage, Err: errors.New("no servers"), Said: true}
+	}
 	if err == nil && len(c.Servers()) == 0 { // all servers are needed to suggest names
 		f.Only = nil
 		c, err = f.ConfigFlags.Read(ctx)
