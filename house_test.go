@@ -51,7 +51,7 @@ var roomBudget = map[string]int{
 	"approval":  1219,
 	"audit":     2180,
 	"cluster":   2000,
-	"cmd":       35440,
+	"cmd":       35447,
 	"examples":  240,
 	"gateway":   8425,
 	"host":      7430,
