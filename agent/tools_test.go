@@ -1,6 +1,8 @@
 package agent_test
 
 import (
+	"context"
+	"encoding/json"
 	"slices"
 	"testing"
 
@@ -45,5 +47,27 @@ func TestToolsStayWhereTheyAre(t *testing.T) {
 		if at := slices.Index(got, "b2"); i == 3 && m.last().Tools[at].Description != "Another one." {
 			t.Error("the change is not seen")
 		}
+	}
+}
+
+// TestAToolThatAppearsInATurnIsLast checks that the next request of the same turn has a tool that a call has added.
+func TestAToolThatAppearsInATurnIsLast(t *testing.T) {
+	r := registry(tool("z", nil))
+	grow := tool("grow", func(context.Context, *toolbox.Context, json.RawMessage) (*toolbox.Result, error) {
+		r.Remove("z")
+		r.Add(tool("a", nil))
+		return toolbox.NewResult(toolbox.Text("grown")), nil
+	})
+	m := model(calls("1", "grow", `{}`), calls("2", "a", `{}`), textReply("done"))
+	s := agent.New(agent.Options{Provider: m, Tools: toolbox.NewBox(nil, r, registry(grow))})
+	if _, err := s.Prompt(t.Context(), "go"); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, d := range m.last().Tools {
+		got = append(got, d.Name)
+	}
+	if diff := cmp.Diff([]string{"grow", "a"}, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -18,18 +18,25 @@ func (c *chunks) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// textOf returns the text and the reasoning of content. Chunks may be nested once, within a chunk of reasoning.
+// textOf returns the text and the reasoning of content: a text, a chunk, or a list of both. Chunks may be nested once,
+// within a chunk of reasoning.
 func textOf(raw []byte, nested bool) (shown, reasoning string) {
-	var list []struct {
-		Type, Text string
-		Thinking   json.RawMessage
-	}
 	if json.Unmarshal(raw, &shown) == nil {
 		return shown, ""
 	}
-	_ = json.Unmarshal(raw, &list) // fields of another type are left out
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		list = []json.RawMessage{raw}
+	}
 	var texts, thoughts strings.Builder
-	for _, part := range list {
+	for _, one := range list {
+		var part struct {
+			Text     string
+			Thinking json.RawMessage
+		}
+		if json.Unmarshal(one, &part.Text) != nil {
+			_ = json.Unmarshal(one, &part) // fields of another type are left out
+		}
 		texts.WriteString(part.Text)
 		if len(part.Thinking) > 0 && !nested {
 			thought, _ := textOf(part.Thinking, true)
@@ -45,9 +52,13 @@ type argumentText string
 // UnmarshalJSON implements json.Unmarshaler.
 func (a *argumentText) UnmarshalJSON(raw []byte) error {
 	var s string
-	if json.Unmarshal(raw, &s) == nil { // null too
+	var members map[string]json.RawMessage
+	switch {
+	case json.Unmarshal(raw, &s) == nil: // null too
 		*a = argumentText(s)
-	} else {
+	case json.Unmarshal(raw, &members) == nil && len(members) == 0: // the arguments may follow as text
+		*a = ""
+	default:
 		*a = argumentText(raw)
 	}
 	return nil

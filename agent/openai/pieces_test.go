@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/indusagi/indus/agent"
 	"github.com/indusagi/indus/agent/openai"
+	"github.com/indusagi/indus/internal/canonical"
 	"github.com/indusagi/indus/internal/testkit/modelserver"
 )
 
@@ -27,12 +29,16 @@ func TestWhatGoesBackToItsServer(t *testing.T) {
 			`{"reasoning_details":[{"type":"reasoning.text","text":"b","index":0,"signature":null}]}`,
 			`{"reasoning_details":[{"type":"reasoning.text","index":0,"signature":"S"},{"type":"reasoning.encrypted","data":"E","index":0}]}`, call}, "", "{}",
 			`[{"type":"reasoning.text","text":"ab","index":0,"signature":"S"},{"type":"reasoning.text","text":"x","index":1},{"type":"reasoning.encrypted","data":"E","index":0}]`},
-		"without a call":         {[]string{`{"content":"ok","reasoning_details":[{"type":"reasoning.encrypted","data":"E"},{"type":"reasoning.encrypted","data":"F"}]}`}, "ok", "", `[{"type":"reasoning.encrypted","data":"E"},{"type":"reasoning.encrypted","data":"F"}]`},
-		"of another form":        {[]string{`{"content":"ok","reasoning_details":"x"}`, `{"reasoning_details":[7,null]}`}, "ok", "", ""},
-		"arguments as an object": {[]string{`{"tool_calls":[{"index":0,"id":"x","function":{"name":"f","arguments":{"q":9007199254740993}}}]}`}, "", `{"q":9007199254740993}`, ""},
-		"arguments of null":      {[]string{`{"tool_calls":[{"index":0,"id":"x","function":{"name":"f","arguments":null}}]}`, `{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\":1}"}}]}`}, "", `{"a":1}`, ""},
-		"content as a list":      {[]string{`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"hel"}]}`, `{"content":[{"type":"text","text":"lo"},{"type":"image_url","image_url":{}}]}`}, "hello", "", ""},
-		"content of a number":    {[]string{`{"content":7}`, `{"content":"ok"}`}, "ok", "", ""},
+		"without a call":             {[]string{`{"content":"ok","reasoning_details":[{"type":"reasoning.encrypted","data":"E"},{"type":"reasoning.encrypted","data":"F"}]}`}, "ok", "", `[{"type":"reasoning.encrypted","data":"E"},{"type":"reasoning.encrypted","data":"F"}]`},
+		"of another form":            {[]string{`{"content":"ok","reasoning_details":"x"}`, `{"reasoning_details":[7,null]}`}, "ok", "", ""},
+		"arguments as an object":     {[]string{`{"tool_calls":[{"index":0,"id":"x","function":{"name":"f","arguments":{"q":9007199254740993}}}]}`}, "", `{"q":9007199254740993}`, ""},
+		"arguments of null":          {[]string{`{"tool_calls":[{"index":0,"id":"x","function":{"name":"f","arguments":null}}]}`, `{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\":1}"}}]}`}, "", `{"a":1}`, ""},
+		"content as a list":          {[]string{`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"hel"}]}`, `{"content":[{"type":"text","text":"lo"},{"type":"image_url","image_url":{}}]}`}, "hello", "", ""},
+		"an empty object, then text": {[]string{`{"tool_calls":[{"index":0,"id":"x","function":{"name":"f","arguments":{ }}}]}`, `{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\":1}"}}]}`}, "", `{"a":1}`, ""},
+		"only an empty object":       {[]string{`{"tool_calls":[{"index":0,"id":"x","function":{"name":"f","arguments":{}}}]}`}, "", `{}`, ""},
+		"texts in a list":            {[]string{`{"content":["hel",{"type":"text","text":"lo"},7,null]}`}, "hello", "", ""},
+		"content as an object":       {[]string{`{"content":{"type":"text","text":"hel"}}`, `{"content":{"text":"lo"}}`}, "hello", "", ""},
+		"content of a number":        {[]string{`{"content":7}`, `{"content":"ok"}`}, "ok", "", ""},
 	} {
 		var raw strings.Builder
 		for _, delta := range test.deltas {
@@ -74,6 +80,45 @@ func TestWhatGoesBackToItsServer(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, sent.Messages[1].Details); diff != "" {
 			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestReasoningGoesBackAfterAResume checks that a resumed conversation sends the reasoning_details of its calls back
+// unchanged.
+func TestReasoningGoesBackAfterAResume(t *testing.T) {
+	t.Parallel()
+	const detail = `{"type":"reasoning.encrypted","data":"<E>&\u2028","id":null,"n":9007199254740993,"index":0}`
+	s := modelserver.New(t, modelserver.Turn{Raw: `data: {"choices":[{"index":0,"delta":{"reasoning_details":[` + detail + `],` +
+		`"tool_calls":[{"index":0,"id":"x","function":{"name":"f","arguments":"{}"}}]}}]}` +
+		"\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n"},
+		modelserver.Turn{Text: "ok"}, modelserver.Turn{Text: "ok"})
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	for _, text := range []string{"one", "two"} {
+		journal, err := agent.OpenTranscript(t.Context(), path, agent.Header{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		session := agent.New(agent.Options{Provider: model(s, openai.Options{}), Journal: journal, History: journal.Entries()})
+		if _, err := session.Prompt(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+		journal.Close()
+	}
+	if len(s.Requests()) != 3 {
+		t.Fatal(len(s.Requests()))
+	}
+	for _, r := range s.Requests()[1:] {
+		var sent struct {
+			Messages []struct {
+				Details []json.RawMessage `json:"reasoning_details"`
+			}
+		}
+		if err := json.Unmarshal(r.Body, &sent); err != nil {
+			t.Fatal(err)
+		}
+		if got := sent.Messages[1].Details; len(got) != 1 || !canonical.Equal(got[0], json.RawMessage(detail)) {
+			t.Errorf("%s", got)
 		}
 	}
 }
