@@ -60,7 +60,7 @@ var roomBudget = map[string]int{
 	"interop":   13008,
 	"ledger":    4960,
 	"mcpconfig": 11029,
-	"oauth":     4479,
+	"oauth":     4471,
 	"operation": 2520,
 	"policy":    3802,
 	"replica":   1120,

@@ -29,7 +29,7 @@ const (
 	defaultMaxClient   = 1000
 	defaultMaxInFlight = 10_000
 	defaultKeepAlive   = 8 * time.Second // some clients end a stream after 10 s of silence, and proxies after 30 s
-	defaultListWait    = 3 * time.Second  // @openai/agents gives up after 5 s, its start included
+	defaultListWait    = 3 * time.Second // @openai/agents gives up after 5 s, its start included
 )
 
 // Options configure a [Host]. nil and the zero value are valid.

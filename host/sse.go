@@ -112,8 +112,10 @@ func (h *Host) serveNotes(r *http.Request, s *hostSession, stop <-chan struct{},
 	}
 }
 
-// endpointPath returns the path of the original request, before any prefix was stripped. Some clients do not resolve a
-// relative reference. Behind a proxy, which may have removed a prefix too, it is only the last part of the path.
+// endpointPath returns the path of the original request, before any prefix was stripped. Behind a proxy, which may have
+// removed a prefix too, it is only the last part of the path. No form is right for every client. The SDKs of
+// TypeScript, Python and Go resolve all references. The SDK of Java resolves them against the host, and the SDK of
+// Kotlin against the directory. The SDK of Rust reads a path as one from the root.
 func endpointPath(r *http.Request) string {
 	path := r.URL.EscapedPath()
 	if u, err := url.ParseRequestURI(r.RequestURI); err == nil {

@@ -10,7 +10,6 @@ import (
 	"maps"
 	"mime"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/indusagi/indus/internal/httpconn"
@@ -88,7 +87,7 @@ func (w *web) send(
 	req.Header.Set("User-Agent", w.agent)
 	res, err := w.client.Do(req)
 	if err != nil {
-		return 0, nil, &networkError{withoutAddress(err)}
+		return 0, nil, &networkError{httpconn.Reason(err)}
 	}
 	defer func() { res.Body.Close() }()
 	if err := httpconn.Decode(res); err != nil {
@@ -107,14 +106,6 @@ func (w *web) send(
 		return 0, nil, errNoDocument
 	}
 	return res.StatusCode, body, nil
-}
-
-// withoutAddress returns the reason of a failed request, because url.Error repeats the address.
-func withoutAddress(err error) error {
-	if urlErr, ok := errors.AsType[*url.Error](err); ok {
-		return urlErr.Err
-	}
-	return err
 }
 
 // decode reads a document into v. Its errors name the field that cannot be read. They never repeat a value, which may

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/internal/httpconn"
 	"github.com/indusagi/indus/internal/secret"
 )
 
@@ -240,7 +241,7 @@ func (c *Client) probe(ctx context.Context, resource string) (answer challenge, 
 	req.Header.Set("User-Agent", w.agent)
 	res, err := w.client.Do(req)
 	if err != nil {
-		return challenge{}, 0, withoutAddress(err)
+		return challenge{}, 0, httpconn.Reason(err)
 	}
 	drain(res)
 	return parseChallenge(res.Header), res.StatusCode, nil

@@ -1,7 +1,7 @@
 // Package httpconn adapts HTTP clients to servers as they are. An [Idle] keeps the idle time that a server announces,
-// and [Decode] reads codings of answers that were not asked for.
+// [Decode] reads codings of answers that were not asked for, and [Reason] shortens the error of a failed request.
 //
-// Both are safe for concurrent use. Decode changes only its answer.
+// All are safe for concurrent use. Decode changes only its answer.
 package httpconn
 
 import (

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/internal/httpconn"
 	"github.com/indusagi/indus/internal/protocol"
 )
 
@@ -186,12 +187,9 @@ func (e *networkError) Error() string {
 
 func (e *networkError) Unwrap() error { return e.err }
 
-// newNetworkError unwraps the error of net/http, which shows the whole URL.
+// newNetworkError returns an error that names the origin once.
 func newNetworkError(method string, u *url.URL, err error) error {
-	if ue, ok := errors.AsType[*url.Error](err); ok {
-		err = ue.Err
-	}
-	return &networkError{method, u, err}
+	return &networkError{method, u, httpconn.Reason(err)}
 }
 
 func origin(u *url.URL) string { return protocol.Printable(u.Scheme+"://"+u.Host, 200) }

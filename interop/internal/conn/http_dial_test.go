@@ -209,7 +209,8 @@ func TestHTTPNobodyThere(t *testing.T) {
 		"no URL":      "http://a b/secret",
 	} {
 		c, _, err := dialHTTP(t.Context(), dialOptions{url: url})
-		if c != nil || err == nil || strings.Contains(err.Error(), "initialize") || strings.Contains(err.Error(), "secret") {
+		host := strings.TrimPrefix(gone.URL, "http://")
+		if c != nil || err == nil || strings.Count(err.Error(), host) > 1 || strings.Contains(err.Error(), "initialize") || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, _, err := dialSSE(t.Context(), dialOptions{url: url}); err == nil {
