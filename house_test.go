@@ -50,7 +50,7 @@ var roomBudget = map[string]int{
 	"agent":     3890,
 	"approval":  1214,
 	"audit":     2158,
-	"cluster":   2152,
+	"cluster":   2153,
 	"cmd":       35440,
 	"examples":  240,
 	"gateway":   8410,
@@ -63,7 +63,7 @@ var roomBudget = map[string]int{
 	"oauth":     4430,
 	"operation": 2520,
 	"policy":    3780,
-	"replica":   1110,
+	"replica":   1115,
 	"schema":    9483,
 	"toolbox":   7810,
 }

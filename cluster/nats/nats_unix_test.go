@@ -591,6 +591,33 @@ func TestStreamIsRemoved(t *testing.T) {
 	}
 }
 
+// A server that is far away answers each request in time, but not all of a connection together.
+func TestAServerFarAway(t *testing.T) {
+	t.Parallel()
+	s := natsserver.Start(t)
+	near, err := connect(t, nil, s).Log(t.Context(), "log")
+	if err == nil {
+		_, err = near.Append(t.Context(), []byte("one"), 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := natsserver.NewLink(t, strings.TrimPrefix(s.URL, "nats://"))
+	link.Delay = 700 * time.Millisecond
+	e, err := nats.Connect(t.Context(), &nats.Options{Servers: "nats://" + link.Address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	far, err := e.Log(t.Context(), "log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, err := far.Read(t.Context(), 0, 10); err != nil || len(all) != 1 {
+		t.Errorf("%d records, %v", len(all), err)
+	}
+}
+
 // A clock that differs from the server's does not matter: Now is the time of the server.
 func TestTimeOfTheServer(t *testing.T) {
 	t.Parallel()
