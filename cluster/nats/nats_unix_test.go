@@ -578,7 +578,8 @@ func TestStreamIsRemoved(t *testing.T) {
 	}
 	other := connect(t, nil, s)
 	eventually(t, func() error {
-		if err := e.Check(); err == nil || !strings.Contains(says(), "KV_indus was removed") {
+		err := e.Check()
+		if err == nil || !strings.Contains(says(), "KV_indus was removed") || strings.Contains(err.Error(), "ask again") {
 			return fmt.Errorf("the state is gone: %v, %q", err, says())
 		}
 		return nil
