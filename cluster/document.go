@@ -165,10 +165,7 @@ func (d *Document) Replace(ctx context.Context, text []byte, revision uint64) er
 	d.mu.Lock()
 	before, former, known := d.text, d.base, d.revision
 	d.mu.Unlock()
-	if 0 < revision && revision < known {
-		return fmt.Errorf("document %s: %w", d.name, ErrConflict)
-	}
-	if revision != known {
+	if revision != known { // this is a conflict, or the text is gone
 		before, former = nil, nil
 	}
 	value, next := shortValue(text, before, former)

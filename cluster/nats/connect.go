@@ -45,6 +45,7 @@ type Engine struct {
 	conn     *client.Conn
 	js       jetstream.JetStream
 	kv       jetstream.KeyValue
+	isNew    bool // nothing was ever stored
 	warnings []string
 	stop     context.CancelFunc
 	running  sync.WaitGroup
@@ -108,7 +109,7 @@ func Connect(ctx context.Context, opts *Options) (*Engine, error) {
 	if err != nil {
 		return nil, &unreachableError{opts.Servers, err}
 	}
-	if e.js, err = jetstream.New(e.conn); err == nil {
+	if e.js, err = jetstream.New(e.conn, jetstream.WithDefaultTimeout(connectWait)); err == nil {
 		err = e.require(ctx)
 	}
 	if err != nil {
@@ -219,6 +220,9 @@ func (e *Engine) Describe() string {
 // Warnings returns the weaknesses of the servers that indus accepts.
 func (e *Engine) Warnings() []string { return slices.Clone(e.warnings) }
 
+// IsNew reports that the servers had no state of this cluster: it is new, or they have lost it.
+func (e *Engine) IsNew() bool { return e.isNew }
+
 // Now implements [cluster.Engine]: the time of the server when it was measured, and the time that has passed since.
 func (e *Engine) Now() time.Time {
 	e.mu.Lock()
@@ -269,6 +273,17 @@ func (e *Engine) step(ctx context.Context) (context.Context, context.CancelFunc,
 	}
 	ctx, cancel := context.WithTimeout(ctx, stepWait)
 	return ctx, cancel, nil
+}
+
+// asked returns the answer to one request for reading, which is a step.
+func asked[T any](ctx context.Context, e *Engine, read func(context.Context) (T, error)) (v T, err error) {
+	ctx, cancel, err := e.step(ctx)
+	if err != nil {
+		return v, err
+	}
+	defer cancel()
+	v, err = answered(ctx, func() (T, error) { return read(ctx) })
+	return v, fault(err)
 }
 
 // answered repeats a read that no server answers, until ctx ends: for a moment, servers do not know where a part is

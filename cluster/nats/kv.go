@@ -61,14 +61,11 @@ func decodeKey(token string) (string, bool) {
 
 // Get implements [cluster.KV].
 func (k *kv) Get(ctx context.Context, key string) (cluster.Entry, error) {
-	ctx, cancel, err := k.step(ctx)
+	got, err := asked(ctx, k.Engine, func(ctx context.Context) (jetstream.KeyValueEntry, error) {
+		return k.kv.Get(ctx, k.prefix+encodeKey(key))
+	})
 	if err != nil {
 		return cluster.Entry{}, err
-	}
-	defer cancel()
-	got, err := answered(ctx, func() (jetstream.KeyValueEntry, error) { return k.kv.Get(ctx, k.prefix+encodeKey(key)) })
-	if err != nil {
-		return cluster.Entry{}, fault(err)
 	}
 	k.noteTime(got.Created())
 	return cluster.Entry{Key: key, Value: got.Value(), Revision: got.Revision(), Stored: got.Created()}, nil

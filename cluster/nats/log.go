@@ -50,40 +50,44 @@ func (l *streamLog) Append(ctx context.Context, data []byte, after uint64) (uint
 
 // Read implements [cluster.Log].
 func (l *streamLog) Read(ctx context.Context, after uint64, limit int) ([]cluster.Record, error) {
+	info, err := asked(ctx, l.Engine, func(ctx context.Context) (*jetstream.StreamInfo, error) {
+		return l.stream.Info(ctx)
+	})
+	if err != nil || after >= info.State.LastSeq {
+		return nil, err
+	}
+	n := int(min(info.State.LastSeq-after, uint64(limit)))
+	// An ordered consumer would try again without end, and not regard the context.
+	consumer, err := asked(ctx, l.Engine, func(ctx context.Context) (jetstream.Consumer, error) {
+		return l.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
+			DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
+			AckPolicy: jetstream.AckNonePolicy, InactiveThreshold: stepWait, MemoryStorage: true, Replicas: 1,
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel, err := l.step(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer cancel()
-	return answered(ctx, func() ([]cluster.Record, error) { return l.read(ctx, after, limit) })
+	return answered(ctx, func() ([]cluster.Record, error) { return l.fetch(ctx, consumer, after, n) })
 }
 
-func (l *streamLog) read(ctx context.Context, after uint64, limit int) ([]cluster.Record, error) {
-	info, err := l.stream.Info(ctx)
-	if err != nil {
-		return nil, fault(err)
-	}
-	if after >= info.State.LastSeq {
-		return nil, nil
-	}
-	n := int(min(info.State.LastSeq-after, uint64(limit)))
-	// An ordered consumer would try again without end, and not regard the context.
-	consumer, err := l.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1, AckPolicy: jetstream.AckNonePolicy,
-		InactiveThreshold: stepWait, MemoryStorage: true, Replicas: 1,
-	})
-	if err != nil {
-		return nil, fault(err)
-	}
+// fetch returns the n records after a sequence.
+func (l *streamLog) fetch(
+	ctx context.Context, consumer jetstream.Consumer, after uint64, n int,
+) (out []cluster.Record, err error) {
 	batch, err := consumer.Fetch(n, jetstream.FetchContext(ctx))
 	if err != nil {
 		return nil, fault(err)
 	}
-	var out []cluster.Record
 	for m := range batch.Messages() {
 		meta, err := m.Metadata()
 		if err != nil || meta.Sequence.Stream != after+uint64(len(out))+1 {
-			return nil, fmt.Errorf("the log %s has no record %d: a message was removed", l.subject, after+uint64(len(out))+1)
+			missing := after + uint64(len(out)) + 1
+			return nil, fmt.Errorf("the log %s has no record %d: a message was removed", l.subject, missing)
 		}
 		out = append(out, cluster.Record{Sequence: meta.Sequence.Stream, Data: m.Data()})
 	}

@@ -578,7 +578,8 @@ func TestStreamIsRemoved(t *testing.T) {
 	}
 	other := connect(t, nil, s)
 	eventually(t, func() error {
-		if err := e.Check(); err == nil || !strings.Contains(says(), "KV_indus was removed") {
+		err := e.Check()
+		if err == nil || !strings.Contains(says(), "KV_indus was removed") || strings.Contains(err.Error(), "ask again") {
 			return fmt.Errorf("the state is gone: %v, %q", err, says())
 		}
 		return nil
@@ -588,6 +589,33 @@ func TestStreamIsRemoved(t *testing.T) {
 	}
 	if _, err := other.KV("x").Set(t.Context(), "k", nil, 0, 0); err != nil {
 		t.Error(err)
+	}
+}
+
+// A server that is far away answers each request in time, but not all of a connection together.
+func TestAServerFarAway(t *testing.T) {
+	t.Parallel()
+	s := natsserver.Start(t)
+	near, err := connect(t, nil, s).Log(t.Context(), "log")
+	if err == nil {
+		_, err = near.Append(t.Context(), []byte("one"), 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := natsserver.NewLink(t, strings.TrimPrefix(s.URL, "nats://"))
+	link.Delay = 700 * time.Millisecond
+	e, err := nats.Connect(t.Context(), &nats.Options{Servers: "nats://" + link.Address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	far, err := e.Log(t.Context(), "log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, err := far.Read(t.Context(), 0, 10); err != nil || len(all) != 1 {
+		t.Errorf("%d records, %v", len(all), err)
 	}
 }
 

@@ -19,6 +19,16 @@ const (
 	maxAbsent = 3
 )
 
+// removedError wraps [cluster.ErrUnavailable] for a stream that was removed, by its name. To ask again does not help.
+type removedError string
+
+func (e removedError) Error() string {
+	return fmt.Sprintf("the state that replicas share is gone (NATS: the stream %s was removed): restart every replica",
+		string(e))
+}
+
+func (removedError) Unwrap() error { return cluster.ErrUnavailable }
+
 // followStreams looks whether the streams are those that this process opened, until the context ends. If its state is
 // gone, a process must not go on with the empty stream that another process creates.
 func (e *Engine) followStreams(ctx context.Context) {
@@ -37,8 +47,7 @@ func (e *Engine) followStreams(ctx context.Context) {
 			if absent[name] = e.countAbsent(ctx, name, created, absent[name]); absent[name] < maxAbsent {
 				continue
 			}
-			err := fmt.Errorf("%w (NATS: the stream %s was removed, and with it what replicas shared): restart every "+
-				"replica", cluster.ErrUnavailable, name)
+			err := removedError(name)
 			e.mu.Lock()
 			e.removed = err
 			e.mu.Unlock()

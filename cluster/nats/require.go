@@ -16,14 +16,13 @@ import (
 // errCodeNoLeader is reported while too few servers are there to elect a leader.
 const errCodeNoLeader = 10008
 
-// require checks the server and opens the stream of keys.
+// require checks the server and opens the stream of keys. Each of its requests has connectWait: the server may be far
+// away.
 func (e *Engine) require(ctx context.Context) error {
 	var missing []error
 	if n := e.conn.MaxPayload(); n < minPayload {
 		missing = append(missing, fmt.Errorf("the server accepts messages of %d bytes: set max_payload to 1MB or more", n))
 	}
-	ctx, cancel := context.WithTimeout(ctx, connectWait)
-	defer cancel()
 	_, err := e.js.AccountInfo(ctx)
 	if errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
 		err = fmt.Errorf("JetStream is not enabled: add jetstream { store_dir: … } to the server, or enable it for the "+
@@ -40,12 +39,13 @@ func (e *Engine) require(ctx context.Context) error {
 
 // openKeys creates or checks the stream of all keys.
 func (e *Engine) openKeys(ctx context.Context) error {
-	_, err := e.stream(ctx, jetstream.StreamConfig{
+	s, err := e.stream(ctx, jetstream.StreamConfig{
 		Name: "KV_" + e.opts.Name, Subjects: []string{"$KV." + e.opts.Name + ".>"}, Description: "keys of indus",
 		MaxMsgsPerSubject: 1, AllowRollup: true, AllowMsgTTL: true, SubjectDeleteMarkerTTL: markerTime,
 		// Without AllowDirect the leader answers. A follower may answer with an old value.
 	})
 	if err == nil {
+		e.isNew = s.CachedInfo().State.LastSeq == 0
 		e.kv, err = e.js.KeyValue(ctx, e.opts.Name)
 	}
 	return err

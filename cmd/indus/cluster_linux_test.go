@@ -377,4 +377,16 @@ func TestKeysOfACluster(t *testing.T) {
 	c.must(0, "connect", "cursor", "--revert", "--yes")
 	lists(0, "401")
 	lists(1, "401")
+
+	if out := c.must(0, "key", "ls"); strings.Contains(out, "NATS has nothing") {
+		t.Errorf("NATS has the keys: %s", out)
+	}
+	c.nats.Kill()
+	if err := os.RemoveAll(c.nats.Store); err != nil {
+		t.Fatal(err)
+	}
+	c.nats.Run()
+	if out := c.must(0, "key", "add", "--principal", "alice"); !strings.Contains(out, "NATS has nothing of it yet: a replica") {
+		t.Errorf("a key that the replicas do not follow: %s", out)
+	}
 }

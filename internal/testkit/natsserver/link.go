@@ -6,12 +6,14 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Link is a TCP proxy before an address. Each direction can be cut: then bytes wait, as they do in a network that is
 // divided, and connections stay open.
 type Link struct {
 	Address     string
+	Delay       time.Duration // of the bytes in each direction. Set it before use.
 	there, back gate
 }
 
@@ -57,8 +59,8 @@ func (l *Link) serve(near net.Conn, to string, ended <-chan struct{}) {
 	}
 	done := make(chan struct{}, 2)
 	var copying sync.WaitGroup
-	copying.Go(func() { l.there.copy(far, near); done <- struct{}{} })
-	copying.Go(func() { l.back.copy(near, far); done <- struct{}{} })
+	copying.Go(func() { l.there.copy(far, near, l.Delay); done <- struct{}{} })
+	copying.Go(func() { l.back.copy(near, far, l.Delay); done <- struct{}{} })
 	select {
 	case <-done:
 	case <-ended:
@@ -96,11 +98,12 @@ func (g *gate) pass() {
 	}
 }
 
-// copy copies bytes through the gate until one side ends.
-func (g *gate) copy(to, from net.Conn) {
+// copy copies bytes through the gate until one side ends, each after a delay.
+func (g *gate) copy(to, from net.Conn, delay time.Duration) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
+		time.Sleep(delay)
 		g.pass()
 		if _, failed := to.Write(buffer[:n]); err != nil || failed != nil {
 			return

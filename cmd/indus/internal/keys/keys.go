@@ -58,6 +58,10 @@ func Open(
 	if err != nil {
 		return nil, nil, err
 	}
+	if shared != nil && shared.IsNew() {
+		s.Reportf("cluster: NATS has nothing of it yet: a replica that runs already, from before NATS lost its data, " +
+			"does not follow these keys until it is restarted")
+	}
 	path := Path()
 	if path == "" && shared == nil {
 		return nil, nil, keysError(errors.New("there is no place for them: set $HOME or $XDG_STATE_HOME"))
