@@ -84,8 +84,8 @@ func TestOtherSpellingsOfAURIAreRefused(t *testing.T) {
 func TestARuleForAPathIsForItsEncodings(t *testing.T) {
 	for rule, covered := range map[string]string{
 		`forbid(principal, action, resource == Resource::"fs/file:///a@b(1)");`:                    "file:///a@b(1) file:///a%40b(1) file:///a%40b%281%29 file:///a@b%281)",
-		`forbid(principal, action, resource is Resource) when { resource.path like "*@*" };`:                   "file:///a@b(1) file:///a%40b(1) file:///a%40b%281%29 file:///a@b%281) x://h/a%40 x:a%40 https://h/a@?q=1 https://h/%40/b",
-		`forbid(principal, action, resource is Resource) when { resource.path == "/a%3Bb" };`:                  "file:///a%3Bb",
+		`forbid(principal, action, resource is Resource) when { resource.path like "*@*" };`:       "file:///a@b(1) file:///a%40b(1) file:///a%40b%281%29 file:///a@b%281) x://h/a%40 x:a%40 https://h/a@?q=1 https://h/%40/b",
+		`forbid(principal, action, resource is Resource) when { resource.path == "/a%3Bb" };`:      "file:///a%3Bb",
 		`forbid(principal, action == Action::"list", resource == Resource::"fs/https://h/a;b=c");`: "https://h/a;b=c https://h/a%3Bb%3Dc",
 	} {
 		s := parse(t, `permit(principal, action, resource); `+rule)
