@@ -50,7 +50,7 @@ var roomBudget = map[string]int{
 	"agent":     3890,
 	"approval":  1214,
 	"audit":     2158,
-	"cluster":   2162,
+	"cluster":   2168,
 	"cmd":       35440,
 	"examples":  240,
 	"gateway":   8410,
