@@ -50,7 +50,7 @@ var roomBudget = map[string]int{
 	"agent":     3890,
 	"approval":  1219,
 	"audit":     2180,
-	"cluster":   2162,
+	"cluster":   2168,
 	"cmd":       35480,
 	"examples":  240,
 	"gateway":   8425,

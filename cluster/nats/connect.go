@@ -52,6 +52,7 @@ type Engine struct {
 
 	mu          sync.Mutex
 	opened      map[string]time.Time // when each stream was created, by name
+	replicated  bool                 // a stream has several replicas
 	removed     error                // of each step, once a stream was removed
 	reported    string               // the last error, until the connection is there again
 	reconnected chan struct{}        // closed when the connection is there again

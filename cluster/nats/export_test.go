@@ -10,3 +10,6 @@ func (e *Engine) SetBack(d time.Duration) { e.setClock(e.Now().Add(-d), time.Now
 
 // Fault is fault.
 var Fault = fault
+
+// Sent returns how many messages were sent to the server.
+func (e *Engine) Sent() uint64 { return e.conn.Stats().OutMsgs }

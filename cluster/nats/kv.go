@@ -109,7 +109,8 @@ const publishPause = 20 * time.Millisecond
 // While the leader of a stream changes, the former leader and the next one may both answer. The former one may report
 // a conflict although the next one stores the message. So the message is sent again with the same ID. The conflict
 // counts if a server then has a later message and does not know the ID: the message is not stored, and cannot be stored
-// any more. A stream with one replica looks for the ID last, but no other server can store its messages.
+// any more. A stream with one replica looks for the ID last, but no other server can store its messages: its first
+// answer counts.
 func (e *Engine) publish(ctx context.Context, m *client.Msg, last uint64, ttl time.Duration) (uint64, error) {
 	options := []jetstream.PublishOpt{
 		jetstream.WithExpectLastSequencePerSubject(last), jetstream.WithMsgID(rand.Text()),
@@ -117,7 +118,10 @@ func (e *Engine) publish(ctx context.Context, m *client.Msg, last uint64, ttl ti
 	if ttl > 0 {
 		options = append(options, jetstream.WithMsgTTL(ttl))
 	}
-	for sent := 1; ; sent++ {
+	e.mu.Lock()
+	isFinal := !e.replicated
+	e.mu.Unlock()
+	for ; ; isFinal = true {
 		ack, err := e.js.PublishMsg(ctx, m, options...)
 		if err == nil {
 			return ack.Sequence, nil
@@ -126,9 +130,9 @@ func (e *Engine) publish(ctx context.Context, m *client.Msg, last uint64, ttl ti
 		switch {
 		case !isConflict:
 			return 0, fault(err)
-		case sent > 1 && now > last:
+		case isFinal && now > last:
 			return now, cluster.ErrConflict
-		case sent > 1 && !watch.Sleep(ctx, publishPause):
+		case isFinal && !watch.Sleep(ctx, publishPause):
 			return 0, fault(fmt.Errorf("no server confirms the conflict with revision %d: %w", last, err))
 		}
 	}

@@ -592,6 +592,25 @@ func TestStreamIsRemoved(t *testing.T) {
 	}
 }
 
+// A conflict at a server that is alone costs one message: no other server can have stored the value.
+func TestAConflictIsOneMessage(t *testing.T) {
+	t.Parallel()
+	e := connect(t, nil, natsserver.Start(t))
+	kv := e.KV("x")
+	first, err := kv.Set(t.Context(), "k", []byte("1"), 0, 0)
+	if err == nil {
+		_, err = kv.Set(t.Context(), "k", []byte("2"), first, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := e.Sent()
+	_, err = kv.Set(t.Context(), "k", []byte("3"), first, 0)
+	if n := e.Sent() - before; !errors.Is(err, cluster.ErrConflict) || n != 1 {
+		t.Errorf("%v after %d messages", err, n)
+	}
+}
+
 // A server that is far away answers each request in time, but not all of a connection together.
 func TestAServerFarAway(t *testing.T) {
 	t.Parallel()

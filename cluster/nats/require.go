@@ -82,6 +82,7 @@ func (e *Engine) stream(ctx context.Context, want jetstream.StreamConfig) (jetst
 	e.setClock(info.TimeStamp, sent)
 	e.mu.Lock()
 	e.opened[want.Name] = info.Created
+	e.replicated = e.replicated || info.Config.Replicas > 1
 	e.mu.Unlock()
 	got := info.Config
 	var wrong []error
