@@ -622,8 +622,7 @@ func TestAServerFarAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	link := natsserver.NewLink(t, strings.TrimPrefix(s.URL, "nats://"))
-	link.Delay = 700 * time.Millisecond
+	link := natsserver.NewLongLink(t, strings.TrimPrefix(s.URL, "nats://"), 700*time.Millisecond)
 	e, err := nats.Connect(t.Context(), &nats.Options{Servers: "nats://" + link.Address})
 	if err != nil {
 		t.Fatal(err)

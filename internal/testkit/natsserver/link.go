@@ -13,18 +13,21 @@ import (
 // divided, and connections stay open.
 type Link struct {
 	Address     string
-	Delay       time.Duration // of the bytes in each direction. Set it before use.
+	delay       time.Duration
 	there, back gate
 }
 
 // NewLink starts a link to an address. It ends with the test.
-func NewLink(tb testing.TB, to string) *Link {
+func NewLink(tb testing.TB, to string) *Link { return NewLongLink(tb, to, 0) }
+
+// NewLongLink starts a link whose bytes take a time in each direction.
+func NewLongLink(tb testing.TB, to string, delay time.Duration) *Link {
 	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	l := &Link{Address: listener.Addr().String()}
+	l := &Link{Address: listener.Addr().String(), delay: delay}
 	ended := make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -59,8 +62,8 @@ func (l *Link) serve(near net.Conn, to string, ended <-chan struct{}) {
 	}
 	done := make(chan struct{}, 2)
 	var copying sync.WaitGroup
-	copying.Go(func() { l.there.copy(far, near, l.Delay); done <- struct{}{} })
-	copying.Go(func() { l.back.copy(near, far, l.Delay); done <- struct{}{} })
+	copying.Go(func() { l.there.copy(far, near, l.delay); done <- struct{}{} })
+	copying.Go(func() { l.back.copy(near, far, l.delay); done <- struct{}{} })
 	select {
 	case <-done:
 	case <-ended:
