@@ -246,6 +246,7 @@ func TestAdviceFitsTheCause(t *testing.T) {
 		{"no such file", config.Stdio{Command: "/no/such/file"}},
 		{"a file that may not be executed", config.Stdio{Command: "/etc/passwd"}},
 		{"exit status 127", shell("no-such-command-anywhere")},
+		{"a container engine that does not run", shell("echo 'docker: Cannot connect to the Docker daemon at unix:///none' >&2; exit 125")},
 		{"a signal", shell("kill -9 $$")},
 		{"any other exit status", shell("exit 3")},
 		{"exit status 0", shell("exit 0")},

@@ -212,7 +212,7 @@ func (r *Replica) dialTLS(dialer *net.Dialer) func(ctx context.Context, network,
 			return nil, err
 		}
 		config.ServerName = host
-		ctx, cancel := context.WithTimeout(ctx, answerWait)
+		ctx, cancel := context.WithTimeout(ctx, dialWait)
 		defer cancel()
 		return (&tls.Dialer{NetDialer: dialer, Config: config}).DialContext(ctx, network, address)
 	}

@@ -69,7 +69,7 @@ func New(opts *Options) (*Replica, error) {
 	if err := r.peers.set(&r.opts); err != nil {
 		return nil, err
 	}
-	dialer := &net.Dialer{Timeout: answerWait, KeepAliveConfig: net.KeepAliveConfig{
+	dialer := &net.Dialer{Timeout: dialWait, KeepAliveConfig: net.KeepAliveConfig{
 		Enable: true, Idle: 5 * time.Second, Interval: 3 * time.Second, Count: 3,
 	}}
 	r.transport = &http.Transport{
@@ -84,6 +84,8 @@ const (
 	// answerWait is how long a peer may take to accept a request. It begins to read the body in this time, or it sends
 	// the header of its answer if there is no body.
 	answerWait = 3 * time.Second
+	// dialWait ends a connection that no request waits for any more. Until then, answerWait decides.
+	dialWait = 2 * answerWait
 	// idleTime is how long an unused connection is kept. It is shorter than a server's, so that the server does not
 	// close a connection while a request is sent.
 	idleTime = 30 * time.Second

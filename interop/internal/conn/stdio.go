@@ -198,6 +198,11 @@ func (e *ExitError) Error() string {
 	return s + stderrNote(e.stderr)
 }
 
+// Says reports whether the end of the server's stderr contains one of these texts.
+func (e *ExitError) Says(texts ...string) bool {
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(e.stderr, text) })
+}
+
 func (e *ExitError) Unwrap() []error {
 	return slices.DeleteFunc([]error{e.status, e.pipe}, func(err error) bool { return err == nil })
 }
