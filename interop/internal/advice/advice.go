@@ -307,7 +307,8 @@ var Rows = []Row{
 		func(c *circumstance) bool { return c.Kind != "spawn_failed" }),
 		"the process ended after it had connected: read its log"},
 	{"a container engine that does not run", causeThat(func(e *conn.ExitError) bool {
-		return e.Says("Cannot connect to the Docker daemon", "failed to connect to the docker API", "Cannot connect to Podman")
+		return e.Says("Cannot connect to the Docker daemon", "failed to connect to the docker API",
+			"Cannot connect to Podman")
 	}), `start Docker or Podman, or name the address of its daemon: "env": {"DOCKER_HOST": …}`},
 	{"exit status 127", func(c *circumstance) bool { return c.exit != nil && c.exit.ExitCode() == 127 },
 		`a program that the command calls is not in its PATH: write full paths, or set "PATH" in "env"`},
