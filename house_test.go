@@ -53,7 +53,7 @@ var roomBudget = map[string]int{
 	"cluster":   2168,
 	"cmd":       35480,
 	"examples":  240,
-	"gateway":   8425,
+	"gateway":   8440,
 	"host":      7430,
 	"identity":  1840,
 	"internal":  15290,

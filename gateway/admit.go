@@ -358,13 +358,13 @@ func (g *Gateway) admitCall(
 	} else if x.main != nil {
 		reason = x.view.resolveTool(it)
 	}
-	switch unknown := (&toolbox.UnknownTool{Name: c.Name}); {
-	case d != nil || !x.enforces():
-	case reason != "":
-		x.hide(ctx, it, reason)
-		return nil, unknown
-	default:
-		x.claim(it).end(nil, unknown)
+	if d == nil && x.enforces() {
+		unknown := &toolbox.UnknownTool{Name: c.Name}
+		if reason != "" {
+			x.hide(ctx, it, reason)
+		} else {
+			x.claim(it).end(nil, unknown)
+		}
 		return nil, unknown
 	}
 	if x.main == nil || !x.isNested(it) {

@@ -39,13 +39,28 @@ type entry struct {
 func (x *exchange) newEntry() *entry {
 	m := &x.message
 	e := &entry{Record: audit.Record{
-		At: time.Now(), Principal: string(m.Caller), Type: "mcp." + strings.ReplaceAll(m.Method, "/", "."),
+		At: time.Now(), Principal: string(m.Caller), Type: recordType(m.Method),
 		Outcome: audit.Allowed, View: x.view.name, Era: string(m.Era), Method: m.Method, BytesIn: int64(len(m.Params)),
 	}}
 	if c := m.Client; c != nil {
 		e.Client, e.ClientVersion, e.Session, e.Address = c.Name, c.Version, c.Session, c.Address
 	}
 	return e
+}
+
+// recordType returns the type of the record of a method: "mcp.tools.call".
+func recordType(method string) string {
+	var b strings.Builder // one allocation, in each request
+	b.Grow(len("mcp.") + len(method))
+	b.WriteString("mcp.")
+	for i := range len(method) {
+		if method[i] == '/' {
+			b.WriteByte('.')
+		} else {
+			b.WriteByte(method[i])
+		}
+	}
+	return b.String()
 }
 
 // claim returns the entry for an item that a request reaches: the entry of the request itself, or another one if the
