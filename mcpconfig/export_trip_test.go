@@ -2,16 +2,14 @@ package mcpconfig_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/mcpconfig"
 )
 
@@ -20,14 +18,7 @@ import (
 // INDUS_SEED sets it.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("INDUS_SEED"); s != "" {
-		if _, err := fmt.Sscan(s, &seed); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("INDUS_SEED=%d", seed)
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := fixture.Rand(t)
 	dir := tempDir(t)
 	for _, c := range mcpconfig.Clients() {
 		same := 0

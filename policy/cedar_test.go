@@ -1,19 +1,17 @@
 package policy_test
 
 import (
-	"math/rand/v2"
 	"sync"
 	"testing"
 
 	"github.com/cedar-policy/cedar-go"
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/policy"
 )
 
 // TestDecisionsAreThoseOfCedar compares decisions with Cedar's own, over all rules and with all entities.
 func TestDecisionsAreThoseOfCedar(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 2))
+	r := fixture.Rand(t)
 	arguments := someArguments()
 	var args cedar.Record
 	uid := cedar.NewEntityUID

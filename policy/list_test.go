@@ -85,9 +85,7 @@ func someArguments() (all []json.RawMessage) {
 // TestListIsCall checks random policies: a tool that is not listed cannot be called with any arguments, and a listed
 // tool can be called with some.
 func TestListIsCall(t *testing.T) {
-	policies, seed := fixture.Size(t, somePolicies, 10_000), rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
+	policies, r := fixture.Size(t, somePolicies, 10_000), fixture.Rand(t)
 	arguments := someArguments()
 	yes := true
 	listed, unlisted := 0, 0

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -279,9 +278,7 @@ func TestSoakServe(t *testing.T) {
 	if os.Getenv("INDUS_SOAK") == "" {
 		t.Skip("takes a minute: set INDUS_SOAK, or make soak")
 	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := fixture.Rand(t)
 	mark := newMark()
 	fixed, calls := stableServers(t, mark)
 	var victims []*fixture.Server

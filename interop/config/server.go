@@ -263,7 +263,7 @@ type Timeouts struct {
 // minutes for a command line with a program that may download a package or an image first, such as npx or docker.
 func (s Server) ConnectTime() time.Duration {
 	byDefault := protocol.DefaultConnect
-	if t, ok := s.Transport.(Stdio); ok && slices.ContainsFunc(append([]string{t.Command}, t.Args...), downloads) {
+	if t, ok := s.Transport.(Stdio); ok && (downloads(t.Command) || slices.ContainsFunc(t.Args, downloads)) {
 		byDefault = protocol.DownloadConnect
 	}
 	return protocol.Duration(s.Timeouts.Connect, byDefault)

@@ -46,9 +46,9 @@ func (x *examination) processAdvice(late bool) string {
 	if advice := x.missingVariable(); advice != "" {
 		return advice
 	}
-	fetches := fetcher(l.Stdio) != ""
+	program := fetcher(l.Stdio)
 	if late || x.exited() {
-		for _, name := range networkVariables(fetcher(l.Stdio), strings.TrimSpace(x.lastStderr)) {
+		for _, name := range networkVariables(program, strings.TrimSpace(x.lastStderr)) {
 			if os.Getenv(name) != "" && !l.hasVariable(name) {
 				return adviseVariable(name)
 			}
@@ -66,7 +66,7 @@ func (x *examination) processAdvice(late bool) string {
 	case late && x.noiseCount > 0:
 		return "the output on stdout is not MCP: logs belong on stderr; does this command start the server itself, " +
 			"over stdio?"
-	case late && fetches:
+	case late && program != "":
 		return `the first start may download: run the command by hand once, or raise "timeout"`
 	case late:
 		return `the server runs and sends nothing: does it use stdio, and not HTTP? A slow server needs a ` +
@@ -284,7 +284,7 @@ func (l *lookup) missingInContainer() (missing []string) {
 
 // fetcher returns the program by which a command fetches the server, or "".
 func fetcher(t config.Stdio) string {
-	name := strings.TrimSuffix(filepath.Base(t.Command), ".cmd")
+	name := proc.ProgramName(t.Command)
 	if slices.Contains([]string{"npx", "uvx", "bunx", "pipx", "docker", "podman", "npm"}, name) {
 		return name
 	}

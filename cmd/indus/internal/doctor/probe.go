@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -85,8 +86,9 @@ func (p *probe) options() *interop.EndpointOptions {
 			p.update(func(s *observations) { s.answers = append(s.answers, opening{method, took, err}) })
 		},
 	}
+	proxy := proxied.FromEnvironment()
 	o.RoundTripper = func(s config.Server, who toolbox.Principal, base http.RoundTripper) http.RoundTripper {
-		return p.tokens.RoundTripper(s, who, recorder{p, base})
+		return p.tokens.RoundTripper(s, who, recorder{p, base, proxy})
 	}
 	return o
 }
@@ -131,12 +133,13 @@ func (p *probe) around(next interop.Peer) interop.Peer {
 // recorder is a round tripper that records its requests in a probe.
 type recorder struct {
 	*probe
-	base http.RoundTripper
+	base  http.RoundTripper
+	proxy func(*http.Request) (*url.URL, error) // of the environment
 }
 
 // RoundTrip sends a request and records its outcome.
 func (p recorder) RoundTrip(r *http.Request) (*http.Response, error) {
-	if proxy, err := proxied.FromEnvironment()(r); err == nil && proxy != nil {
+	if proxy, err := p.proxy(r); err == nil && proxy != nil {
 		p.update(func(s *observations) { s.proxy = proxy.Host })
 	}
 	at := time.Now()
