@@ -82,7 +82,8 @@ type exchange struct {
 	search     bool   // the request asks several servers for one URI
 	answeredBy string // the server that answered the search
 
-	once atomic.Bool // the request continues one that a person approved, and must not reach a server twice
+	closed bool        // its answer is recorded
+	once   atomic.Bool // the request continues one that a person approved, and must not reach a server twice
 
 	mu      sync.Mutex
 	claimed bool     // main belongs to an item
@@ -111,7 +112,10 @@ type item struct {
 }
 
 // finder returns the tool of a call, or nil if the caller sees no such tool.
-type finder func(context.Context, toolbox.Call) (*toolbox.Descriptor, error)
+type finder func(ctx context.Context, name string, caller toolbox.Principal) (*toolbox.Descriptor, error)
+
+// runner sends an admitted call. It returns the bytes of the result.
+type runner func(context.Context) (json.RawMessage, error)
 
 // exchangeKey is the context key of the exchange that a request belongs to.
 type exchangeKey struct{}
@@ -284,17 +288,14 @@ func (g *Gateway) logVerdict(x *exchange, it *item, r *refusal) {
 }
 
 // toolAnswer returns the answer to a call that is not admitted.
-func (r *refusal) toolAnswer(name string) (*toolbox.Result, error) {
+func (r *refusal) toolAnswer(name string) (json.RawMessage, error) {
 	switch {
 	case r.err != nil:
 		return nil, r.err
 	case r.hidden:
 		return nil, &toolbox.UnknownTool{Name: name}
 	case r.result != nil:
-		asks := toolbox.Wire{Format: protocol.FormatModern, JSON: r.result}
-		return toolbox.WireResult(asks, func(toolbox.Wire) toolbox.Decoded {
-			return toolbox.Decoded{Blocks: []toolbox.Block{toolbox.Text(r.text)}}
-		}), nil
+		return r.result, nil
 	}
 	return nil, toolbox.Errorf("%s", r.text)
 }
@@ -331,21 +332,21 @@ func byOperator(ctx context.Context, err error) error {
 
 var errByOperator error = &interop.RPCError{Code: codeRefused, Message: activity.ErrCancelled.Error()}
 
-// admitCall admits a call of a tool and runs it.
-func (g *Gateway) admitCall(
-	ctx context.Context, c toolbox.Call, find finder, run func(context.Context) (*toolbox.Result, error),
-) (*toolbox.Result, error) {
+// controls reports whether requests are decided about, recorded, traced or shown.
+func (x *exchange) controls() bool { return x != nil && (x.policies != nil || x.main != nil) }
+
+// admitCall takes a call of a tool through its steps: find the tool, decide, run, record. A tool that the client did
+// not call itself has an operation of its own for telemetry.
+func (g *Gateway) admitCall(ctx context.Context, c *toolbox.Call, find finder, run runner) (json.RawMessage, error) {
 	x := exchangeOf(ctx)
-	if x == nil || x.policies == nil && x.main == nil {
-		return run(ctx)
-	}
 	it := &item{
-		Item: policy.Item{Kind: policy.Tool, Name: c.Name}, action: policy.Call, name: c.Name, arguments: c.Input, find: find,
+		Item: policy.Item{Kind: policy.Tool, Name: c.Name}, action: policy.Call, name: c.Name, arguments: c.Input,
+		find: find,
 	}
 	if x.policies != nil {
 		it.source = g.attached.Snapshot("")
 	}
-	d, err := find(ctx, c)
+	d, err := find(ctx, c.Name, c.Caller)
 	it.tool = d
 	if err != nil {
 		x.claim(it).end(nil, err)
@@ -368,47 +369,57 @@ func (g *Gateway) admitCall(
 		return nil, unknown
 	}
 	if x.main == nil || !x.isNested(it) {
-		r, e, err := g.callItem(ctx, it, run)
+		raw, e, err := g.runAdmitted(ctx, it, run)
 		_, isUnknown := errors.AsType[*toolbox.UnknownTool](err)
 		isHeld := err == nil && reason == reasonHeld && e.ErrorKind == "tool" && x.view.resolveTool(it) == reasonHeld
 		if isHeld || isUnknown && reason != "" {
 			x.explain(ctx, it, e, reason)
 		}
-		return r, err
+		return raw, err
 	}
 	o := x.partOperation()
 	o.Tool, o.Known, o.Server = it.Name, d != nil, it.Server
 	ctx, active := g.opts.Control.Telemetry.Start(ctx, &o)
-	r, e, err := g.callItem(ctx, it, run)
+	raw, e, err := g.runAdmitted(ctx, it, run)
 	g.opts.Control.Activity.Changed()
 	outcome := g.outcome(e, err)
 	outcome.Message = g.maskText(outcome.Message)
 	active.End(outcome)
-	return r, err
+	return raw, err
 }
 
-// callItem admits a call of one tool and runs it. It returns the entry, or nil if nothing is recorded.
-func (g *Gateway) callItem(
-	ctx context.Context, it *item, run func(context.Context) (*toolbox.Result, error),
-) (*toolbox.Result, *entry, error) {
+// runAdmitted decides about a call and runs it. If its tool has another definition when the connection is there, the
+// call is decided again by this definition. It returns the entry, or nil if nothing is recorded.
+func (g *Gateway) runAdmitted(
+	ctx context.Context, it *item, run runner,
+) (json.RawMessage, *entry, error) {
+	x := exchangeOf(ctx)
 	e, refused := g.admit(ctx, it)
-	if refused != nil {
-		r, err := refused.toolAnswer(it.name)
-		return r, e, err
+	judged := ctx
+	if x.policies != nil && it.tool != nil {
+		it.judged = judgedContext{ctx, it}
+		judged = &it.judged
 	}
-	r, refused, err := g.runJudged(ctx, it, e, run)
-	if refused != nil {
-		r, err = refused.toolAnswer(it.name)
-		return r, e, err
-	}
-	if e != nil {
-		var raw json.RawMessage
-		if r != nil {
-			raw = r.Wire().JSON
+	for n := 0; refused == nil; n++ {
+		raw, err := run(judged)
+		if !errors.Is(err, errRedefined) || n == maxRedefined {
+			if e != nil {
+				e.end(raw, byOperator(ctx, err))
+			}
+			return raw, e, err
 		}
-		e.end(raw, byOperator(ctx, err))
+		refused = g.refresh(ctx, x, it)
+		switch {
+		case refused == nil:
+			refused = g.judge(ctx, x, it, e)
+		case x.report:
+			return nil, e, &toolbox.UnknownTool{Name: it.name}
+		default:
+			e.refuse(refused)
+		}
 	}
-	return r, e, err
+	raw, err := refused.toolAnswer(it.name)
+	return raw, e, err
 }
 
 // enforces reports whether a policy limits the request.

@@ -29,30 +29,32 @@ var (
 	_, _ host.Namer         = (*view)(nil), tappedView{}
 )
 
-// Handle implements [host.Backend]. The row of the method decides how the request is handled.
+// Handle implements [host.Backend]. A request of a caller takes all steps of admit.go. The row of the method then
+// decides how it is handled. If it fails for lack of a sign-in, its client is asked to sign in.
 func (v *view) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
-	return v.serve(ctx, m, back, v.handle)
-}
-
-// serve takes a request through all steps of a caller's request (admit.go), with next as the call itself.
-func (v *view) serve(
-	ctx context.Context, m interop.Message, back interop.Peer, next requestHandler,
-) (json.RawMessage, error) {
 	ctx = v.begin(ctx, m)
-	if protocol.IsNote(m.Method) || m.Method == protocol.MethodDiscover {
-		return v.relay(ctx, m, back, next)
-	}
 	x := exchangeOf(ctx)
-	return x.handle(ctx, func(ctx context.Context) (json.RawMessage, error) {
-		if err := x.checkSpelling(); err != nil {
-			return nil, err
+	if protocol.IsNote(m.Method) || m.Method == protocol.MethodDiscover {
+		ctx, m = v.forServers(ctx, m)
+		return v.dispatch(ctx, m, back)
+	}
+	ctx, err := x.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer x.closeIfPanics()
+	var result json.RawMessage
+	if err = x.checkSpelling(); err == nil {
+		ctx, m := v.forServers(ctx, x.readAnswer(m))
+		result, err = v.dispatch(ctx, m, back)
+		if err != nil && v.isSignIn(m, err) {
+			result, err = v.afterSignIn(ctx, m, back, err)
 		}
-		return v.relay(ctx, x.readAnswer(m), back, next)
-	})
+	}
+	return x.close(ctx, result, err)
 }
 
-func (v *view) handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
-	ctx = interop.WithClient(ctx, m.Client)
+func (v *view) dispatch(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
 	row := v.gateway.table[m.Method]
 	switch {
 	case m.Method == protocol.MethodDiscover:

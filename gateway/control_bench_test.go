@@ -54,6 +54,11 @@ func withTelemetry(tb testing.TB, c *gateway.Control) {
 // repeated returns a function that calls a tool through a gateway with these parts, in memory on both sides. The client
 // traces its calls, so that the server decodes the same _meta with telemetry and without.
 func repeated(tb testing.TB, parts ...with) (call func()) {
+	return repeatedTool(tb, func() {}, parts...)
+}
+
+// repeatedTool is repeated with a tool that calls run.
+func repeatedTool(tb testing.TB, run func(), parts ...with) (call func()) {
 	var c gateway.Control
 	for _, add := range parts {
 		add(tb, &c)
@@ -63,6 +68,7 @@ func repeated(tb testing.TB, parts ...with) (call func()) {
 		Path string `json:"path"`
 	}
 	mcp.AddTool(s, &mcp.Tool{Name: "t"}, func(context.Context, *mcp.CallToolRequest, input) (*mcp.CallToolResult, any, error) {
+		run()
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil, nil
 	})
 	g := shelf{"s": s}.open(tb, gateway.Options{Control: c}, "s")

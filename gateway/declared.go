@@ -37,9 +37,10 @@ type clientKind struct {
 	kindKey
 	rights       *rights // nil: all
 	shown        *shownTools
-	all          toolbox.Source               // shown, and tools of the program
+	local        *localTools                  // tools of the program; nil: none
+	all          toolbox.Source               // local and shown
 	source       toolbox.Source               // the tools that replace all, see View.Expose
-	tools        host.Backend                 // answers tools/list and tools/call
+	tools        host.Backend                 // answers tools/list, and calls of tools that belong to no server
 	listsLearned atomic.Bool                  // servers were asked at least once
 	listed       map[*methods.Row]*listedRows // if the view has parts of servers, see notifyLists; guarded by view.mu
 }
@@ -49,7 +50,12 @@ func (v *view) newKind(key kindKey, r *rights) *clientKind {
 		kindKey: key, rights: r, shown: &shownTools{view: v, declared: key.declared, rights: r},
 		listed: map[*methods.Row]*listedRows{},
 	}
-	k.all, k.source = v.scope.tools(&v.gateway.opts, k.shown)
+	k.all = k.shown
+	if v.scope.everything && v.gateway.opts.Local != nil {
+		k.local = &localTools{Source: v.gateway.opts.Local, shown: k.shown}
+		k.all = toolbox.Join(k.local, k.shown)
+	}
+	k.source = v.scope.exposed(&v.gateway.opts, k.shown, k.all)
 	k.tools = host.Tools(k.source, &v.opts)
 	return k
 }
@@ -112,7 +118,35 @@ func (v *view) handleTools(ctx context.Context, m interop.Message, back interop.
 		v.learnLists(ctx, m.Client, m.Caller)
 		k.listsLearned.Store(true) // only now, so that calls that arrive meanwhile wait too
 	}
-	return v.toolsKind(requester).tools.Handle(ctx, m, back)
+	k = v.toolsKind(requester)
+	isProgram, tools := k.local != nil && !k.callsServer(m), k.tools
+	if k.source != k.all {
+		isProgram = true
+		if ctx.Value(directKey{}) == v {
+			tools = host.Tools(k.all, &v.opts)
+		}
+	}
+	if isList || isProgram {
+		return tools.Handle(ctx, m, back)
+	}
+	name, arguments, _, err := protocol.ReadCall(m.Params)
+	if err != nil {
+		return nil, protocol.InvalidParams(m.Method, "%v", err)
+	}
+	c := toolbox.Call{Name: name, Input: arguments, Caller: m.Caller, Wire: toolbox.Wire{JSON: m.Params}}
+	result, err := k.shown.call(ctx, m, &c)
+	if err != nil {
+		return host.CallError(ctx, m, name, err, v.opts.Logger)
+	}
+	return result, nil
+}
+
+// callsServer reports whether a call names a listed tool of a server. Tools of the program come first.
+func (k *clientKind) callsServer(m interop.Message) bool {
+	name, _ := protocol.LookupString(m.Params, "name")
+	isNamed := func(d toolbox.Descriptor) bool { return d.Name == name }
+	return k.shown.toolNamesFor(m.Caller).byName[name] != nil &&
+		!slices.ContainsFunc(k.local.Snapshot(m.Caller).Tools, isNamed)
 }
 
 // isUnknownTool reports whether a call names an unknown tool. It may be in a client's list from before a restart.

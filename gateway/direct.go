@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
@@ -41,17 +40,15 @@ func (g *Gateway) Call(
 	ctx, m := directRequest(ctx, id, c, protocol.MethodToolsCall)
 	m.Params = wire.Object{}.Text("name", name).Raw("arguments", arguments).JSON()
 	v := g.mainView
-	result, err := v.serve(ctx, m, c.Back, func(
-		ctx context.Context, m interop.Message, back interop.Peer,
-	) (json.RawMessage, error) {
-		ctx = interop.WithClient(ctx, m.Client)
-		return host.Tools(requesterOf(ctx).kind.all, &v.opts).Handle(ctx, m, back)
-	})
+	result, err := v.Handle(context.WithValue(ctx, directKey{}, v), m, c.Back)
 	if err != nil && g.ctx.Err() != nil {
 		err = errors.New("indus is shutting down; whether the call took effect is not known")
 	}
 	return result, err
 }
+
+// directKey is the context key of the view that handles a call of [Gateway.Call]: Options.Expose does not apply to it.
+type directKey struct{}
 
 // enterDirect counts a direct call, for which Drain waits. It returns false from Drain on.
 func (g *Gateway) enterDirect() bool {

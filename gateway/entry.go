@@ -123,52 +123,69 @@ func (e *entry) end(result json.RawMessage, err error) {
 	}
 }
 
-// handle handles a request, traces it and records it. If the record cannot be written, the client does not get the
-// result.
-func (x *exchange) handle(
-	ctx context.Context, next func(context.Context) (json.RawMessage, error),
-) (json.RawMessage, error) {
+// open begins the trace and the record of a request, if there are any. close or closeIfPanics must follow, unless it
+// returns an error.
+func (x *exchange) open(ctx context.Context) (context.Context, error) {
 	c := &x.view.gateway.opts.Control
 	if c.Audit == nil && c.Telemetry == nil && c.Activity == nil {
-		return next(ctx)
+		return ctx, nil
 	}
 	x.main = x.newEntry()
-	active := &x.main.active
 	if c.Telemetry != nil {
 		o := x.operation()
-		ctx = c.Telemetry.StartIn(ctx, active, &o)
-		x.main.Trace = active.TraceID()
+		ctx = c.Telemetry.StartIn(ctx, &x.main.active, &o)
+		x.main.Trace = x.main.active.TraceID()
 	}
 	ctx = c.Activity.Begin(ctx, &x.tracked, x)
-	result, err := x.recorded(ctx, next)
-	if c.Telemetry != nil {
-		x.measureReached()
-		active.End(x.view.gateway.outcome(x.main, err))
+	if c.Audit != nil {
+		if err := c.Audit.Ready(); err != nil {
+			err = notRecorded(x.untrack(err))
+			x.measure(err)
+			return ctx, err
+		}
 	}
+	return ctx, nil
+}
+
+// close ends the record and the trace of a request with its answer. It returns the answer for the client: if the record
+// cannot be written, the client does not get the result.
+func (x *exchange) close(ctx context.Context, result json.RawMessage, err error) (json.RawMessage, error) {
+	if x.main == nil {
+		return result, err
+	}
+	x.closed = true
+	x.explainUnknown(ctx, err)
+	result, err = x.keep(result, err)
+	x.measure(err)
 	return result, err
 }
 
-// recorded records the answer of a request.
-func (x *exchange) recorded(
+// closeIfPanics records a request whose handling panics. The host answers it with an internal error.
+func (x *exchange) closeIfPanics() {
+	if x.main != nil && !x.closed {
+		_, _ = x.keep(nil, &interop.RPCError{Code: interop.CodeInternal, Message: "internal error"})
+	}
+}
+
+// measure ends the trace of a request.
+func (x *exchange) measure(err error) {
+	if x.view.gateway.opts.Control.Telemetry != nil {
+		x.measureReached()
+		x.main.active.End(x.view.gateway.outcome(x.main, err))
+	}
+}
+
+// handle opens the exchange of a request, calls next and closes it.
+func (x *exchange) handle(
 	ctx context.Context, next func(context.Context) (json.RawMessage, error),
 ) (json.RawMessage, error) {
-	g := x.view.gateway
-	log := g.opts.Control.Audit
-	if log != nil {
-		if err := log.Ready(); err != nil {
-			return nil, notRecorded(x.untrack(err))
-		}
+	ctx, err := x.open(ctx)
+	if err != nil {
+		return nil, err
 	}
-	answered := false
-	defer func() {
-		if !answered { // next panics, and the host answers with an internal error
-			_, _ = x.keep(nil, &interop.RPCError{Code: interop.CodeInternal, Message: "internal error"})
-		}
-	}()
+	defer x.closeIfPanics()
 	result, err := next(ctx)
-	answered = true
-	x.explainUnknown(ctx, err)
-	return x.keep(result, err)
+	return x.close(ctx, result, err)
 }
 
 // untrack ends a request in the activity. It returns err, or the error of a request that an operator has cancelled.

@@ -137,7 +137,7 @@ func (f *taskFollower) run(ctx context.Context) {
 		}
 		begun := time.Now()
 		listen := interop.Message{Method: protocol.MethodListen, Params: params, Caller: f.request.Caller}
-		_, err := f.view.send(ctx, f.server, listen)
+		_, err := f.view.gateway.send(ctx, f.server, listen)
 		if _, refused := errors.AsType[*interop.RPCError](err); refused {
 			return
 		}
@@ -200,7 +200,7 @@ func (f *taskFollower) catchUp(ctx context.Context, ids []string) {
 		}
 		params := wire.Object{}.Raw("taskId", wire.Quote(id)).JSON()
 		get := interop.Message{Method: "tasks/get", Params: params, Caller: f.request.Caller}
-		state, err := f.view.send(ctx, f.server, get)
+		state, err := f.view.gateway.send(ctx, f.server, get)
 		if err == nil {
 			state, err = wire.Rewrite(state, wire.Edit{Key: "resultType"}, wire.Edit{Key: "_meta"})
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/indusagi/indus/gateway/internal/lists"
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/gateway/internal/rates"
+	"github.com/indusagi/indus/gateway/internal/spent"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/protocol"
@@ -119,7 +120,7 @@ type Gateway struct {
 
 	forwardedHeaders atomic.Pointer[[]string] // names of the request headers that are forwarded to some server
 
-	usedStates usedStates
+	usedStates spent.States
 	rates      rates.Counts
 	taskTools  taskTools
 	alteredMu  sync.Mutex
@@ -273,11 +274,10 @@ func ViewOf(path string) (below, name string, ok bool) {
 // Handler serves all views: over streamable HTTP below /mcp, and over HTTP+SSE below /sse, for clients that support
 // nothing newer. A caller that is refused gets the same response whether the view exists or not. If Host.Authenticate
 // uses an identity.Guard, identity.FromContext returns the caller's identity in tools of the program.
-func (g *Gateway) Handler() http.Handler {
-	return identity.Carry(http.HandlerFunc(g.serveHTTP))
-}
+func (g *Gateway) Handler() http.Handler { return http.HandlerFunc(g.serveHTTP) }
 
 func (g *Gateway) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	r = identity.Carrying(r)
 	below, name, ok := ViewOf(r.URL.Path)
 	if g.leaving.Load() && replica.From(r.Context()) == nil {
 		w.Header().Set("Connection", "close") // the next connection of the client goes to another replica

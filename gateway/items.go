@@ -239,17 +239,36 @@ func (l *localTools) Snapshot(p toolbox.Principal) *toolbox.Snapshot {
 }
 
 // Do implements [toolbox.Source].
-func (l *localTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
-	find := func(_ context.Context, c toolbox.Call) (*toolbox.Descriptor, error) {
-		tools := l.Snapshot(c.Caller).Tools
-		i := slices.IndexFunc(tools, func(d toolbox.Descriptor) bool { return d.Name == c.Name })
+func (l *localTools) Do(ctx context.Context, c toolbox.Call) (r *toolbox.Result, err error) {
+	if !exchangeOf(ctx).controls() {
+		return l.Source.Do(ctx, c)
+	}
+	find := func(_ context.Context, name string, caller toolbox.Principal) (*toolbox.Descriptor, error) {
+		tools := l.Snapshot(caller).Tools
+		i := slices.IndexFunc(tools, func(d toolbox.Descriptor) bool { return d.Name == name })
 		if i < 0 {
 			return nil, nil
 		}
 		return &tools[i], nil
 	}
-	run := func(ctx context.Context) (*toolbox.Result, error) { return l.Source.Do(ctx, c) }
-	return l.shown.gateway.admitCall(ctx, c, find, run)
+	answer, err := l.shown.gateway.admitCall(ctx, &c, find, func(ctx context.Context) (raw json.RawMessage, err error) {
+		r, err = l.Source.Do(ctx, c)
+		if r != nil {
+			raw = r.Wire().JSON
+		}
+		return raw, err
+	})
+	if r == nil && answer != nil {
+		r = questionOf(answer)
+	}
+	return r, err
+}
+
+// questionOf returns the result that asks the client of a call for its approval.
+func questionOf(asks json.RawMessage) *toolbox.Result {
+	return toolbox.WireResult(toolbox.Wire{Format: protocol.FormatModern, JSON: asks}, func(toolbox.Wire) toolbox.Decoded {
+		return toolbox.Decoded{Blocks: []toolbox.Block{toolbox.Text("the call asks its client")}}
+	})
 }
 
 // PolicyChanged notifies clients that their lists may have changed, because Control.Policy returns another policy.

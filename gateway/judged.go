@@ -7,7 +7,6 @@ import (
 	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/gateway/internal/definition"
 	"github.com/indusagi/indus/interop/config"
-	"github.com/indusagi/indus/toolbox"
 )
 
 // A decision is for one definition of a tool. Between the decision and the call, the server may list another one: it
@@ -44,55 +43,25 @@ var errRedefined = errors.New("the tool has another definition now than the call
 const maxRedefined = 3
 
 // checkJudged is MountOptions.Admit.
-func (g *Gateway) checkJudged(ctx context.Context, server config.Server, _ toolbox.Call) (*toolbox.Result, error) {
+func (g *Gateway) checkJudged(ctx context.Context, server config.Server, _ string) (held string, err error) {
 	it := judgedIn(ctx)
 	if it == nil || it.tool.Server != server.ID {
-		return nil, nil
+		return "", nil
 	}
 	if it.origin != "" && it.origin != definition.Origin(server) {
-		return nil, errRedefined
+		return "", errRedefined
 	}
 	now := g.attached.Snapshot("")
 	if now == it.source || definition.Listed(now, it.tool) {
-		return nil, nil
+		return "", nil
 	}
-	return nil, errRedefined
-}
-
-// runJudged runs an admitted call. If its tool has another definition when the connection is there, the call is decided
-// again by this definition. It returns the refusal of that decision, or nil.
-func (g *Gateway) runJudged(
-	ctx context.Context, it *item, e *entry, run func(context.Context) (*toolbox.Result, error),
-) (*toolbox.Result, *refusal, error) {
-	x := exchangeOf(ctx)
-	if x.policies == nil || it.tool == nil {
-		r, err := run(ctx)
-		return r, nil, err
-	}
-	it.judged = judgedContext{ctx, it}
-	for n := 0; ; n++ {
-		r, err := run(&it.judged)
-		if !errors.Is(err, errRedefined) || n == maxRedefined {
-			return r, nil, err
-		}
-		refused := g.refresh(ctx, x, it)
-		if refused == nil {
-			refused = g.judge(ctx, x, it, e)
-		} else if x.report {
-			return nil, nil, &toolbox.UnknownTool{Name: it.name}
-		} else {
-			e.refuse(refused)
-		}
-		if refused != nil {
-			return nil, refused, nil
-		}
-	}
+	return "", errRedefined
 }
 
 // refresh replaces the tool of a call by the tool as it is listed now. It returns a refusal if there is none.
 func (g *Gateway) refresh(ctx context.Context, x *exchange, it *item) *refusal {
 	it.source = g.attached.Snapshot("")
-	d, err := it.find(ctx, toolbox.Call{Name: it.name, Caller: x.message.Caller})
+	d, err := it.find(ctx, it.name, x.message.Caller)
 	switch {
 	case err != nil:
 		return &refusal{outcome: audit.Denied, text: err.Error()}

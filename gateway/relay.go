@@ -3,12 +3,10 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/indusagi/indus/gateway/internal/definition"
@@ -19,7 +17,6 @@ import (
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
-	"github.com/indusagi/indus/toolbox"
 )
 
 // Questions of a server during a request take one of four ways, by the eras of client and server:
@@ -38,18 +35,11 @@ const stateTime = 24 * time.Hour
 // severalKey marks contexts in which questions name their server.
 type severalKey struct{}
 
-// requestHandler is the signature of the functions with which a view handles a request.
-type requestHandler func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error)
-
-// relay passes a request to next so that servers can ask the client that sent it.
-func (v *view) relay(
-	ctx context.Context, m interop.Message, back interop.Peer, next requestHandler,
-) (json.RawMessage, error) {
+// forServers returns the context and the request with which servers get a request, so that they can ask the client that
+// sent it.
+func (v *view) forServers(ctx context.Context, m interop.Message) (context.Context, interop.Message) {
 	if m.Client == nil {
-		return next(ctx, m, back)
-	}
-	if v.gateway.opts.SignIn != nil && (m.Era != interop.Modern || protocol.MayRequireInput(m.Method)) {
-		next = v.gateway.withSignIn(m.Client, next)
+		return ctx, m
 	}
 	if protocol.AcceptsRequests(m.Client.Capabilities) {
 		if r := rightsIn(ctx); r != nil {
@@ -63,7 +53,7 @@ func (v *view) relay(
 	if m.Era == interop.Legacy && !v.transparent {
 		m.Client = naming.WrapPeers(m.Client, v.taskPeer(m.Caller))
 	}
-	return next(ctx, m, back)
+	return interop.WithClient(ctx, m.Client), m
 }
 
 // requestDigest returns the digest of the parts that are equal in all requests of one exchange: the request, and the
@@ -133,12 +123,25 @@ func openOrigin(ctx context.Context, data []byte) (origin serverOrigin, own stri
 // tasks for that client, and opens them when they come back.
 func (g *Gateway) wrapUpstream(origin serverOrigin) func(next interop.Peer) interop.Peer {
 	return func(next interop.Peer) interop.Peer {
-		return func(ctx context.Context, m interop.Message) (json.RawMessage, error) {
+		return func(ctx context.Context, m interop.Message) (result json.RawMessage, err error) {
 			c := interop.ClientOf(ctx)
-			if c == nil {
+			switch {
+			case c == nil:
 				return next(ctx, m)
+			case strings.HasPrefix(m.Method, "tasks/"):
+				result, err = g.forwardTask(ctx, origin, m, next)
+			case c.Era == interop.Modern && protocol.MayRequireInput(m.Method):
+				var used func(error)
+				if m.Params, used, err = g.openState(ctx, origin, m); err == nil {
+					result, err = next(ctx, m)
+					used(err)
+				}
+			default:
+				result, err = next(ctx, m)
+				if err == nil && c.Era == interop.Legacy && createsTask(m, result) {
+					result, err = g.sealCreated(ctx, origin, m, result, "task", "taskId")
+				}
 			}
-			result, err := g.forwardRequest(ctx, c.Era, origin, m, next)
 			if err != nil && ctx.Value(severalKey{}) != nil {
 				err = naming.URLs(origin.server, err)
 			}
@@ -147,35 +150,14 @@ func (g *Gateway) wrapUpstream(origin serverOrigin) func(next interop.Peer) inte
 	}
 }
 
-func (g *Gateway) forwardRequest(
-	ctx context.Context, era interop.Era, origin serverOrigin, m interop.Message, next interop.Peer,
-) (json.RawMessage, error) {
-	switch {
-	case strings.HasPrefix(m.Method, "tasks/"):
-		return g.forwardTask(ctx, origin, m, next)
-	case era == interop.Modern && protocol.MayRequireInput(m.Method):
-		params, used, err := g.openState(ctx, origin, m)
-		if err != nil {
-			return nil, err
-		}
-		m.Params = params
-		result, err := next(ctx, m)
-		used(err)
-		return result, err
+// createsTask reports whether a call of 2025-11-25 asked for a task, and the result has one.
+func createsTask(m interop.Message, result json.RawMessage) bool {
+	if m.Method != protocol.MethodToolsCall || !bytes.Contains(m.Params, []byte(`"task"`)) {
+		return false
 	}
-	result, err := next(ctx, m)
-	if err != nil || era == interop.Modern || m.Method != protocol.MethodToolsCall {
-		return result, err
-	}
-	if !bytes.Contains(m.Params, []byte(`"task"`)) {
-		return result, nil
-	}
-	if _, wanted := wire.Lookup(m.Params, "task"); wanted {
-		if _, created := wire.Lookup(result, "task"); created {
-			return g.sealCreated(ctx, origin, m, result, "task", "taskId")
-		}
-	}
-	return result, nil
+	_, wanted := wire.Lookup(m.Params, "task")
+	_, created := wire.Lookup(result, "task")
+	return wanted && created
 }
 
 // sealResults seals the results to modern clients that ask for input or create a task.
@@ -227,7 +209,7 @@ func (g *Gateway) openState(
 	if once && t.Expires.Before(g.startedAt.Add(stateTime)) { // it may be used: a restart forgets the used states
 		return nil, nil, protocol.InvalidParams("requestState", "%v", errStateOld)
 	}
-	used, first := g.usedStates.markUsed(m.Caller, text, t.Expires)
+	used, first := g.usedStates.Mark(m.Caller, text, t.Expires)
 	if !first {
 		return nil, nil, protocol.InvalidParams("requestState", "%v", errStateUsed)
 	}
@@ -268,9 +250,6 @@ func (g *Gateway) sealState(
 	return out, nil
 }
 
-// maxUsedStates bounds the number of used states that are remembered for one principal.
-const maxUsedStates = 10_000
-
 // errStateUsed is returned if a client sends the same requestState of a server a second time.
 var errStateUsed = errors.New("its answers were given before, " +
 	"and each state is valid for one request; use the state of the last answer")
@@ -282,44 +261,3 @@ var errStateForeign error = protocol.InvalidParams("requestState",
 // errStateOld is returned if a client continues an approved call with a state of an earlier process.
 var errStateOld = errors.New("indus was restarted since the question, and an approved call runs once; " +
 	"send the request again without it")
-
-// usedStates holds the requestStates that clients have sent and that have not expired. The zero value is ready.
-type usedStates struct {
-	mu       sync.Mutex
-	expiries map[toolbox.Principal]map[[sha256.Size]byte]time.Time // the time at which each state expires
-}
-
-// markUsed marks a state as used, and reports whether this is the first use. undo unmarks it unless the server
-// answered.
-func (u *usedStates) markUsed(p toolbox.Principal, state string, until time.Time) (undo func(error), first bool) {
-	sum := sha256.Sum256([]byte(state))
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.expiries == nil {
-		u.expiries = map[toolbox.Principal]map[[sha256.Size]byte]time.Time{}
-	}
-	all := u.expiries[p]
-	if all == nil {
-		all = map[[sha256.Size]byte]time.Time{}
-		u.expiries[p] = all
-	}
-	if _, used := all[sum]; used {
-		return nil, false
-	}
-	if len(all) >= maxUsedStates {
-		for old, end := range all {
-			if time.Now().After(end) || len(all) > maxUsedStates/2 {
-				delete(all, old)
-			}
-		}
-	}
-	all[sum] = until
-	return func(err error) {
-		if _, answered := errors.AsType[*interop.RPCError](err); err == nil || answered {
-			return
-		}
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		delete(all, sum)
-	}, true
-}

@@ -25,8 +25,8 @@ const (
 // does.
 func (v *view) request(ctx context.Context, server string, m interop.Message) (json.RawMessage, error) {
 	x := exchangeOf(ctx)
-	if x.policies == nil && x.main == nil {
-		return v.send(ctx, server, m)
+	if !x.controls() {
+		return v.gateway.send(ctx, server, m)
 	}
 	it, err := v.itemOf(ctx, server, m)
 	if err != nil && (x.policies != nil || v.gateway.opts.Control.Audit != nil) {
@@ -41,7 +41,7 @@ func (v *view) request(ctx context.Context, server string, m interop.Message) (j
 	if refused != nil {
 		return refused.answer(m, v.unknown(m, it))
 	}
-	raw, err := v.send(ctx, server, m)
+	raw, err := v.gateway.send(ctx, server, m)
 	if err != nil && search.IsOvertaken(ctx) {
 		err = search.ErrOvertaken
 	}
@@ -49,9 +49,10 @@ func (v *view) request(ctx context.Context, server string, m interop.Message) (j
 	return raw, err
 }
 
-// send sends a request to one server, for the client in ctx.
-func (v *view) send(ctx context.Context, server string, m interop.Message) (json.RawMessage, error) {
-	return v.gateway.attached.Fleet.Request(ctx, server, m)
+// send sends a request to one server, or to the server of the tool m.Tool, for the client in ctx. Every request of a
+// caller leaves the gateway here.
+func (g *Gateway) send(ctx context.Context, server string, m interop.Message) (json.RawMessage, error) {
+	return g.attached.Fleet.Request(ctx, server, m)
 }
 
 // route passes a request to the server that its params name.

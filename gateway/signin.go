@@ -17,37 +17,38 @@ import (
 // signInWait is how long a request waits for a person after the client has opened the address.
 const signInWait = 2 * time.Minute
 
-// withSignIn wraps next: if a request fails for lack of a sign-in, its client is asked to open an address (2025-11-25,
-// client/elicitation, "URL Elicitation Required Error"). A modern client is asked in a result, see
-// [interop.Client].Opened.
-func (g *Gateway) withSignIn(client *interop.Client, next requestHandler) requestHandler {
-	return func(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
-		result, err := next(ctx, m, back)
-		fault, ok := errors.AsType[*interop.Fault](err)
-		if !ok || !fault.NeedsSignIn() || !protocol.OpensURLs(client.Capabilities) {
-			return result, err
-		}
-		if client.Opened {
-			wait, cancel := context.WithTimeout(ctx, signInWait)
-			defer cancel()
-			if g.awaitSignIn(wait, fault.Server, m.Caller) != nil {
-				return nil, err
-			}
-			result, err = next(ctx, m, back)
-			if err == nil {
-				return result, nil
-			}
-			fault, ok = errors.AsType[*interop.Fault](err)
-			if !ok || !fault.NeedsSignIn() {
-				return nil, err
-			}
-		}
-		address, failed := g.opts.SignIn(ctx, fault.Server, m.Caller, false)
-		if failed != nil {
+// isSignIn reports whether a request failed for lack of a sign-in that its client can be asked for.
+func (v *view) isSignIn(m interop.Message, err error) bool {
+	fault, ok := errors.AsType[*interop.Fault](err)
+	return ok && fault.NeedsSignIn() && v.gateway.opts.SignIn != nil && m.Client != nil &&
+		protocol.OpensURLs(m.Client.Capabilities) && (m.Era != interop.Modern || protocol.MayRequireInput(m.Method))
+}
+
+// afterSignIn asks the client of a request that failed with err to open an address (2025-11-25, client/elicitation,
+// "URL Elicitation Required Error"). A modern client is asked in a result, see [interop.Client].Opened. If the client
+// has opened the address, the request is handled again.
+func (v *view) afterSignIn(
+	ctx context.Context, m interop.Message, back interop.Peer, err error,
+) (result json.RawMessage, _ error) {
+	g := v.gateway
+	fault, _ := errors.AsType[*interop.Fault](err)
+	if m.Client.Opened {
+		wait, cancel := context.WithTimeout(ctx, signInWait)
+		defer cancel()
+		if g.awaitSignIn(wait, fault.Server, m.Caller) != nil {
 			return nil, err
 		}
-		return nil, signInFirst(fault, g.signInElicitation(fault.Server, m, client), address)
+		result, err = v.dispatch(ctx, m, back)
+		if err == nil || !v.isSignIn(m, err) {
+			return result, err
+		}
+		fault, _ = errors.AsType[*interop.Fault](err)
 	}
+	address, failed := g.opts.SignIn(ctx, fault.Server, m.Caller, false)
+	if failed != nil {
+		return nil, err
+	}
+	return nil, signInFirst(fault, g.signInElicitation(fault.Server, m, m.Client), address)
 }
 
 // awaitSignIn waits until a sign-in is over. It then makes only this server connect again. Otherwise a client that
@@ -60,26 +61,22 @@ func (g *Gateway) awaitSignIn(ctx context.Context, server string, caller toolbox
 	return err
 }
 
-// callTool calls a tool. If the call fails because a sign-in is missing and the client can be asked for one, callTool
-// returns a protocol fault. The host would turn another fault into the result of the tool.
-func (g *Gateway) callTool(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
-	r, err := g.attached.Do(ctx, c)
-	fault, ok := errors.AsType[*interop.Fault](err)
-	if !ok || g.opts.SignIn == nil || !fault.NeedsSignIn() {
-		return r, err
-	}
+// signInFault returns err as a protocol fault, if a sign-in is missing that the client of a call can be asked for. The
+// client would get another fault as the result of the tool.
+func (g *Gateway) signInFault(ctx context.Context, m interop.Message, err error) error {
 	client := interop.ClientOf(ctx)
-	if client == nil || !protocol.OpensURLs(client.Capabilities) {
-		return r, err
+	fault, ok := errors.AsType[*interop.Fault](err)
+	if !ok || g.opts.SignIn == nil || !fault.NeedsSignIn() || client == nil || !protocol.OpensURLs(client.Capabilities) {
+		return err
 	}
 	if !client.Opened {
-		if _, failed := g.opts.SignIn(ctx, fault.Server, c.Caller, false); failed != nil {
-			return r, err // this client cannot sign in there
+		if _, failed := g.opts.SignIn(ctx, fault.Server, m.Caller, false); failed != nil {
+			return err // this client cannot sign in there
 		}
 	}
 	f := *fault
 	f.Kind = interop.Protocol
-	return nil, &f
+	return &f
 }
 
 // signInKey identifies a legacy session that waits for a sign-in.

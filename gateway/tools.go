@@ -205,50 +205,96 @@ func (t *shownTools) withPageLinks(d *toolbox.Descriptor, pages map[ownName]bool
 	return row
 }
 
-// Do implements [toolbox.Source].
+// Do implements [toolbox.Source], for tools of the program that call these tools.
 func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	m := interop.Message{
+		Method: protocol.MethodToolsCall, Params: c.Wire.JSON, Tool: c.Name, Caller: c.Caller, Progress: c.Progress,
+	}
+	if m.Params == nil {
+		arguments := c.Input
+		if len(arguments) == 0 {
+			arguments = json.RawMessage(`{}`)
+		}
+		m.Params = wire.Object{}.Text("name", c.Name).Raw("arguments", arguments).JSON()
+	}
+	raw, err := t.call(ctx, m, &c)
+	if err != nil {
+		return nil, err
+	}
+	if kind, _ := protocol.LookupString(raw, "resultType"); kind == "input_required" {
+		return questionOf(raw), nil
+	}
+	return t.gateway.attached.Fleet.Result(m, raw), nil
+}
+
+// call takes a call of a tool through its steps (admit.go).
+func (t *shownTools) call(ctx context.Context, m interop.Message, c *toolbox.Call) (json.RawMessage, error) {
 	if t.models {
 		if err := t.checkModels(ctx, c); err != nil {
 			return nil, err
 		}
 	}
-	return t.gateway.admitCall(ctx, c, t.findTool, func(ctx context.Context) (*toolbox.Result, error) {
-		own := c
-		if !t.scope.everything {
-			if d, ok := t.toolNamesFor(c.Caller).byName[c.Name]; ok {
-				own.Name = d.Name
-			} else {
-				own.Name = t.qualified(c.Name)
-				if !t.mayOwn(own.Name) { // its server may be down
-					return nil, &toolbox.UnknownTool{Name: c.Name}
-				}
+	if !exchangeOf(ctx).controls() {
+		return t.send(ctx, m, c.Name)
+	}
+	return t.gateway.admitCall(ctx, c, t.findTool, func(ctx context.Context) (json.RawMessage, error) {
+		return t.send(ctx, m, c.Name)
+	})
+}
+
+// send sends an admitted call of the tool that the view shows as name to its server. It returns the result with its
+// links in the form of the view.
+func (t *shownTools) send(ctx context.Context, m interop.Message, name string) (json.RawMessage, error) {
+	m.Tool = name
+	if !t.scope.everything {
+		if d, ok := t.toolNamesFor(m.Caller).byName[name]; ok {
+			m.Tool = d.Name
+		} else {
+			m.Tool = t.qualified(name)
+			if !t.mayOwn(m.Tool) { // its server may be down
+				return nil, &toolbox.UnknownTool{Name: name}
 			}
 		}
-		r, err := t.gateway.callTool(ctx, own)
-		if unknown, ok := errors.AsType[*toolbox.UnknownTool](err); ok && unknown.Name == own.Name {
-			return nil, &toolbox.UnknownTool{Name: c.Name}
+	}
+	if err := t.gateway.attached.Await(ctx, m.Tool); err != nil {
+		return nil, err
+	}
+	raw, err := t.gateway.send(ctx, "", m)
+	if err != nil {
+		if unknown, ok := errors.AsType[*toolbox.UnknownTool](err); ok && unknown.Name == m.Tool {
+			return nil, &toolbox.UnknownTool{Name: name}
 		}
-		return t.rewriteResult(ctx, c, r), err
-	})
+		return nil, t.gateway.signInFault(ctx, m, err)
+	}
+	row := t.gateway.table[protocol.MethodToolsCall]
+	if t.scope.server != "" || !t.mayLink(row, raw) {
+		return raw, nil
+	}
+	if d, ok := t.toolNamesFor(m.Caller).byName[name]; ok {
+		return t.rewriteURIs(row, ownName{server: d.Server}, "", requesterOf(ctx), raw), nil
+	}
+	return raw, nil
 }
 
 // findTool returns the tool of a call, or nil if it is not listed for the caller. With a policy it waits until the tool
 // is listed: only a listed tool can be judged. If the server of the tool is down, it returns the fault of the server.
-func (t *shownTools) findTool(ctx context.Context, c toolbox.Call) (*toolbox.Descriptor, error) {
-	d := t.toolNamesFor(c.Caller).byName[c.Name]
+func (t *shownTools) findTool(
+	ctx context.Context, name string, caller toolbox.Principal,
+) (*toolbox.Descriptor, error) {
+	d := t.toolNamesFor(caller).byName[name]
 	if d != nil || t.rights == nil {
 		return d, nil
 	}
-	qualified := t.qualified(c.Name)
+	qualified := t.qualified(name)
 	if err := t.gateway.awaitTool(ctx, qualified); err != nil && ctx.Err() != nil {
 		return nil, err
 	}
-	names := t.toolNamesFor(c.Caller)
-	d = names.byName[c.Name]
+	names := t.toolNamesFor(caller)
+	d = names.byName[name]
 	if d != nil {
 		return d, nil
 	}
-	server := names.visible.DownOwner(c.Name)
+	server := names.visible.DownOwner(name)
 	own, _ := strings.CutPrefix(qualified, config.Server{ID: server}.Prefixes()[0])
 	if server == "" || !t.rights.lists(policy.Item{Kind: policy.Tool, Server: server, Name: own}) {
 		return nil, nil
@@ -270,7 +316,7 @@ func (g *Gateway) awaitTool(ctx context.Context, qualified string) error {
 }
 
 // checkModels refuses a call of a tool for apps alone. Only a list shows that, so it waits until the tool is listed.
-func (t *shownTools) checkModels(ctx context.Context, c toolbox.Call) error {
+func (t *shownTools) checkModels(ctx context.Context, c *toolbox.Call) error {
 	n := t.toolNamesFor(c.Caller)
 	if !n.apps[c.Name] && n.byName[c.Name] == nil {
 		if err := t.gateway.awaitTool(ctx, c.Name); err != nil {
@@ -298,24 +344,4 @@ func (t *shownTools) mayOwn(qualified string) bool {
 		}
 	}
 	return owned
-}
-
-// rewriteResult returns the result of a call with its links in the form of the view. r may be nil.
-func (t *shownTools) rewriteResult(ctx context.Context, c toolbox.Call, r *toolbox.Result) *toolbox.Result {
-	row := t.gateway.table[protocol.MethodToolsCall]
-	if r == nil || t.scope.server != "" || !t.mayLink(row, r.Wire().JSON) {
-		return r
-	}
-	d, ok := t.toolNamesFor(c.Caller).byName[c.Name]
-	if !ok {
-		return r
-	}
-	w := r.Wire()
-	raw := t.rewriteURIs(row, ownName{server: d.Server}, "", requesterOf(ctx), w.JSON)
-	if len(raw) == 0 || &raw[0] == &w.JSON[0] {
-		return r
-	}
-	return toolbox.WireResult(toolbox.Wire{Format: w.Format, JSON: raw}, func(toolbox.Wire) toolbox.Decoded {
-		return toolbox.Decoded{Blocks: r.Blocks(), Structured: r.Structured(), IsError: r.IsError()}
-	})
 }

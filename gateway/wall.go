@@ -33,28 +33,24 @@ func (s *scope) displayName(server, own string) string {
 	return config.QualifiedName(server, own)
 }
 
-// tools returns all tools of the view, and the tools that it shows, after Expose and Profile.
-func (s *scope) tools(o *Options, shown *shownTools) (all, exposed toolbox.Source) {
+// exposed returns the tools that the view shows: all its tools, after Expose and Profile.
+func (s *scope) exposed(o *Options, shown *shownTools, all toolbox.Source) toolbox.Source {
 	if s.server != "" {
-		return shown, shown
+		return all
 	}
 	expose := s.Expose
 	if expose == nil {
 		expose = o.Expose
 	}
-	var src toolbox.Source = shown
-	if s.everything && o.Local != nil {
-		src = toolbox.Join(&localTools{Source: o.Local, shown: shown}, src)
-	}
-	exposed = src
+	exposed := all
 	if expose != nil {
-		exposed = expose(src)
-		shown.models = exposed != src // without Expose, clients see all tools and select by visibility
+		exposed = expose(all)
+		shown.models = exposed != all // without Expose, clients see all tools and select by visibility
 	}
 	if s.Profile != nil { // last, because clients see these schemas
 		exposed = withProfile(s.Profile, exposed)
 	}
-	return src, exposed
+	return exposed
 }
 
 // matchesAny reports whether one of the patterns matches a name. Nil matches all names.

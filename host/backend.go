@@ -1,8 +1,10 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 
 	"github.com/indusagi/indus/host/internal/tools"
@@ -96,6 +98,14 @@ func Tools(src toolbox.Source, opts *Options) Backend {
 		return t
 	}
 	return &libraryBackend{t, opts.Library}
+}
+
+// CallError converts the error of a tools/call into the reply for the client, as [Tools] does: the error of the server,
+// or a failed result with a text. name is the tool's name. A [Backend] that calls tools itself uses it.
+func CallError(
+	ctx context.Context, m interop.Message, name string, err error, log *slog.Logger,
+) (json.RawMessage, error) {
+	return tools.ErrorReply(ctx, m, name, err, cmp.Or(log, slog.New(slog.DiscardHandler)))
 }
 
 var (

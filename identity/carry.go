@@ -16,16 +16,16 @@ type carrier struct{ identity atomic.Pointer[Identity] }
 // Carry returns a handler that lets requests carry their identity to next. [Guard.Authenticate] and [Guard.Principal]
 // store the identity of a request that they admit in its context, and [FromContext] returns it. If Authenticate is
 // called again for an open stream, FromContext returns the new identity from then on. Handlers of host.Host and
-// gateway.Gateway keep the context of the request. gateway.Gateway and [Guard.Handler] call Carry themselves.
+// gateway.Gateway keep the context of the request. gateway.Gateway and [Guard.Handler] do this themselves.
 func Carry(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, withCarrier(r))
+		next.ServeHTTP(w, Carrying(r))
 	})
 }
 
-// withCarrier returns a request with a carrier in its context. A request keeps the carrier that it has.
-func withCarrier(r *http.Request) *http.Request {
-	if carrierOf(r.Context()) != nil {
+// Carrying returns a request that carries its identity, as [Carry] passes it to a handler.
+func Carrying(r *http.Request) *http.Request {
+	if carrierOf(r.Context()) != nil { // it keeps the carrier that it has
 		return r
 	}
 	return r.WithContext(NewContext(r.Context(), nil))

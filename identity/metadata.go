@@ -80,7 +80,7 @@ func (g *Guard) Handler(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		r = withCarrier(r)
+		r = Carrying(r)
 		if _, err := g.Authenticate(r); err != nil {
 			refused := err.(*Refusal)
 			maps.Copy(w.Header(), refused.Header)

@@ -21,6 +21,7 @@ import (
 	"github.com/indusagi/indus/interop/internal/inflight"
 	"github.com/indusagi/indus/interop/internal/lane"
 	"github.com/indusagi/indus/interop/internal/listing"
+	"github.com/indusagi/indus/interop/internal/payload"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -465,11 +466,20 @@ func (e *Endpoint) readyConn() (conn.Conn, conn.Handshake, error) {
 func (e *Endpoint) Invoke(ctx context.Context, tool string, args json.RawMessage) (*toolbox.Result, error) {
 	e.beginCall()
 	defer e.endCall()
-	r, err := e.callTool(ctx, tool, toolbox.Call{Name: tool, Input: args})
-	if err == nil {
-		err = r.Err()
+	if err := e.deniedFault(tool); err != nil {
+		return nil, err
 	}
+	params, err := payload.CallParams(toolbox.Call{Name: tool, Input: args})
 	if err != nil {
+		return nil, e.paramsFault(tool, err)
+	}
+	m := Message{Method: protocol.MethodToolsCall, Params: params}
+	result, err := e.call(ctx, tool, m)
+	if err != nil {
+		return nil, err
+	}
+	r := newResult(e, tool, m, result)
+	if err := r.Err(); err != nil {
 		return nil, err
 	}
 	return r, nil

@@ -136,7 +136,7 @@ func (e *Endpoint) send(ctx context.Context, m Message) (json.RawMessage, error)
 	}
 	request := conn.Request{Method: m.Method, Sending: m.Sending}
 	token := progressToken(client, m)
-	if token != nil || m.progress || client == nil && m.back != nil && m.Method == protocol.MethodToolsCall {
+	if token != nil || m.Progress != nil || client == nil && m.back != nil && m.Method == protocol.MethodToolsCall {
 		request.Token = e.tokens.Add(1)
 	}
 	name := paramName(m)
@@ -264,7 +264,7 @@ func failureKind(method string) Kind {
 
 // progressToken returns the client's own token if the client receives the progress of this request, or nil otherwise.
 func progressToken(client *Client, m Message) json.RawMessage {
-	if client == nil || m.back == nil || m.progress || !bytes.Contains(m.Params, []byte("progressToken")) {
+	if client == nil || m.back == nil || m.Progress != nil || !bytes.Contains(m.Params, []byte("progressToken")) {
 		return nil
 	}
 	meta, _ := wire.Lookup(m.Params, "_meta")
@@ -282,19 +282,19 @@ func paramName(m Message) string {
 	return name
 }
 
-// callTool calls a tool by the server's own name for it. If c.Wire is set, it holds the params of the original request,
-// and unknown members in it are passed on.
-func (e *Endpoint) callTool(ctx context.Context, name string, c toolbox.Call) (*toolbox.Result, error) {
+// call calls a tool by the server's own name for it. Unknown members of the params are passed on. The result is an
+// object of a type that the client can handle.
+func (e *Endpoint) call(ctx context.Context, name string, m Message) (json.RawMessage, error) {
 	if err := e.deniedFault(name); err != nil {
 		return nil, err
 	}
-	params, err := payload.CallParams(name, c)
-	if err != nil {
+	var err error
+	if m.Params, err = payload.WithName(m.Params, name); err != nil {
 		return nil, e.paramsFault(name, err)
 	}
-	m := Message{Method: protocol.MethodToolsCall, Params: params, Caller: c.Caller, back: e.peerFor(ctx)}
-	if c.Progress != nil {
-		m.back, m.progress = progressPeer(c.Progress, e.format(), m.back), true
+	m.back = e.peerFor(ctx)
+	if m.Progress != nil {
+		m.back = progressPeer(m.Progress, e.format(), m.back)
 	}
 	m.tool = e.findTool(name)
 	result, kind, err := e.exchange(ctx, m)
@@ -306,12 +306,32 @@ func (e *Endpoint) callTool(ctx context.Context, name string, c toolbox.Call) (*
 	if err := payload.CheckResult(result, kind, isModern, kind == "task" && client.declaresTasks()); err != nil {
 		return nil, e.resultFault(Protocol, m, err)
 	}
-	return toolbox.WireResult(toolbox.Wire{Format: e.format(), JSON: result}, func(w toolbox.Wire) toolbox.Decoded {
-		if err := payload.CheckReadable(m.Params, w.JSON); err != nil {
-			return toolbox.Decoded{Err: e.resultFault(Protocol, m, err)}
+	return result, nil
+}
+
+// newResult returns the result of a call for a program or a model. e is the endpoint that it came from, or nil if that
+// is not known any more. name is the server's own name of the tool.
+func newResult(e *Endpoint, name string, m Message, result json.RawMessage) *toolbox.Result {
+	format := protocol.FormatLegacy
+	if e != nil {
+		format = e.format()
+	}
+	return toolbox.WireResult(toolbox.Wire{Format: format, JSON: result}, func(w toolbox.Wire) toolbox.Decoded {
+		err := payload.CheckReadable(m.Params, w.JSON)
+		switch {
+		case err == nil:
+			return payload.DecodeResult(w)
+		case e == nil:
+			return toolbox.Decoded{Err: NewFault(Protocol, "", m.Method, err)}
 		}
-		return payload.DecodeResult(w)
-	}), nil
+		return toolbox.Decoded{Err: e.requestFault(Protocol, m.Method, name, err)}
+	})
+}
+
+// failedResult returns the result of a call that was not sent.
+func failedResult(text string) json.RawMessage {
+	b := append([]byte(`{"content":[{"type":"text","text":`), wire.Quote(text)...)
+	return append(b, `}],"isError":true}`...)
 }
 
 // findTool returns the tool as it was last listed, or nil if it never was.

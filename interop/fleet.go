@@ -38,11 +38,11 @@ type FleetOptions struct {
 	Hold bool
 	// Admit is called before a call is sent to a server that holds or denies changes (Server.Changes), and with AdmitAll
 	// before any call is sent. server is the configuration of the connection that the call takes, and [Fleet.Snapshot]
-	// has the list of this connection. If the call takes another connection later, Admit is called again. If it returns
-	// a result or an error, that answers the call, and nothing is sent. Otherwise the call is sent. It must not wait. If
-	// Admit is nil, the tools of servers that hold or deny changes are held, because the fleet cannot know which of them
-	// have changed.
-	Admit func(ctx context.Context, server config.Server, c toolbox.Call) (*toolbox.Result, error)
+	// has the list of this connection. tool is the name under which that list has the tool. If the call takes another
+	// connection later, Admit is called again. If it returns a reason, the call is a failed tool with this text. If it
+	// returns an error, that is the error of the call. Nothing is sent then. It must not wait. If Admit is nil, the
+	// tools of servers that hold or deny changes are held, because the fleet cannot know which of them have changed.
+	Admit func(ctx context.Context, server config.Server, tool string) (reason string, err error)
 	// AdmitAll calls Admit for all servers. No call is then sent to a server that did not list its tools.
 	AdmitAll bool
 	// Notify receives the messages of servers outside of any request that concern all clients: list_changed of all

@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"github.com/indusagi/indus/interop/internal/advice"
 	"github.com/indusagi/indus/interop/internal/conn"
 	"github.com/indusagi/indus/interop/internal/lane"
+	"github.com/indusagi/indus/interop/internal/payload"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -29,69 +31,30 @@ func (f *Fleet) Watch(changed func()) (stop func()) { return f.watchers.Watch(ch
 // If no server lists the name, and it may be a tool of a server that is not up, Do returns NotConnected. That fault has
 // the time of the next attempt, and the server's fault as its cause. Otherwise Do returns a [*toolbox.UnknownTool].
 func (f *Fleet) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
-	r, err := f.do(ctx, c)
-	return r, f.withCallerSignIn(err, c.Caller)
-}
-
-func (f *Fleet) do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	target, ok := f.currentView().owners[c.Name]
-	if !ok {
-		var err error
-		if target, err = f.findUnlistedOwner(ctx, c.Name); err != nil {
-			return nil, err
+	params, err := payload.CallParams(c)
+	if err != nil {
+		target, lost := f.targetOf(ctx, "", c.Name)
+		if lost != nil {
+			return nil, lost
 		}
+		return nil, target.member.state.Load().endpoint.paramsFault(target.tool, err)
 	}
-	if target.member.holdsTools() {
-		return toolbox.ErrorResult(c.Name + " is held: its server holds or denies changed tools, " +
-			"and nothing here knows what was approved"), nil
-	}
-	leave, err := target.member.admitCaller(ctx, c.Caller)
+	m := Message{Method: protocol.MethodToolsCall, Tool: c.Name, Params: params, Caller: c.Caller, Progress: c.Progress}
+	result, err := f.Request(ctx, "", m)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
-	for retry := true; ; {
-		e, err := target.member.awaitEndpoint(ctx, target.tool)
-		if err != nil {
-			if next := f.currentOwner(c.Name); next.member != nil && next.member != target.member {
-				target = next // it has replaced the server meanwhile
-				continue
-			}
-			return nil, err
-		}
-		r, used, err := target.call(ctx, e, c)
-		if _, denied := errors.AsType[*advice.DeniedError](err); denied { // the configuration changed after the lookup
-			return nil, &toolbox.UnknownTool{Name: c.Name}
-		}
-		if !retry || used == nil || !used.wasUnsent(err) || !used.awaitEnd(ctx) {
-			return r, err
-		}
-		retry = false
-	}
+	return f.Result(m, result), nil
 }
 
-// call is one attempt, after [member.awaitEndpoint] has begun it. If the call is admitted, it also returns the
-// connection that was used, or nil if there was none.
-func (o owner) call(ctx context.Context, e *Endpoint, c toolbox.Call) (r *toolbox.Result, used *Endpoint, err error) {
-	defer e.endCall()
-	used, leave, err := o.member.laneFor(ctx, e, Message{
-		Method: protocol.MethodToolsCall, Caller: c.Caller, Params: c.Wire.JSON,
-		subject: lane.SubjectOf(protocol.MethodToolsCall, o.tool),
-	})
-	if err != nil {
-		return nil, nil, err
+// Result returns the result of a call of a listed tool (m.Tool) for a program or a model. Its content is decoded when
+// it is first read. If it cannot be read, that is [toolbox.Result.Err].
+func (f *Fleet) Result(m Message, result json.RawMessage) *toolbox.Result {
+	target := f.currentView().owners[m.Tool]
+	if target.member == nil { // it is gone since
+		return newResult(nil, m.Tool, m, result)
 	}
-	defer leave()
-	if admit := o.member.fleet.opts.Admit; admit != nil && o.member.admits() {
-		if refusal, err := admit(ctx, used.Server(), c); refusal != nil || err != nil {
-			return refusal, nil, err
-		}
-	}
-	r, err = used.callTool(ctx, o.tool, c)
-	return r, used, err
+	return newResult(target.member.state.Load().endpoint, target.tool, m, result)
 }
 
 // currentOwner returns the owner of a name after any running change, or the zero owner if there is none.
@@ -162,56 +125,89 @@ func (e *Endpoint) awaitEnd(ctx context.Context) bool {
 	return true
 }
 
-// Request sends one request of any method to a server and waits for its result. As
-// [Fleet.Do] does for a tool, it waits for a server that is being connected, and counts for
-// the caller's bound at that server. If the server provably did not handle the request,
+// Request sends one request of any method to a server and waits for its result. It waits for a server that is being
+// connected, and counts for the caller's bound at that server. If the server provably did not handle the request,
 // Request sends it once more. It returns the same errors as [Endpoint.Do].
+//
+// With m.Tool, it is the call of a listed tool, as [Fleet.Do] describes. The fleet finds the server, which gets its own
+// name of the tool. The result is checked: see [Fleet.Result].
 //
 // [ClientOf] ctx is the client behind the request. It sets the facts that the server may
 // know, and the way to reach that client.
-func (f *Fleet) Request(ctx context.Context, server string, m Message) (json.RawMessage, error) {
-	r, err := f.request(ctx, server, m)
-	return r, f.withCallerSignIn(err, m.Caller)
-}
-
-func (f *Fleet) request(ctx context.Context, server string, m Message) (json.RawMessage, error) {
+func (f *Fleet) Request(ctx context.Context, server string, m Message) (result json.RawMessage, err error) {
+	defer func() { err = f.withCallerSignIn(err, m.Caller) }()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	target, err := f.find(server)
+	target, err := f.targetOf(ctx, server, m.Tool)
 	if err != nil {
 		return nil, err
 	}
-	leave, err := target.admitCaller(ctx, m.Caller)
+	if m.Tool != "" && target.member.holdsTools() {
+		return failedResult(m.Tool + " is held: its server holds or denies changed tools, " +
+			"and nothing here knows what was approved"), nil
+	}
+	leave, err := target.member.admitCaller(ctx, m.Caller)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
-	for retry := true; ; retry = false {
-		e, err := target.awaitEndpoint(ctx, "")
+	for retry := true; ; {
+		e, err := target.member.awaitEndpoint(ctx, target.tool)
 		if err != nil {
+			if next := f.currentOwner(m.Tool); next.member != nil && next.member != target.member {
+				target = next // it has replaced the server meanwhile
+				continue
+			}
 			return nil, err
 		}
-		r, used, err := target.request(ctx, e, m)
+		r, used, err := target.attempt(ctx, e, m)
+		if _, denied := errors.AsType[*advice.DeniedError](err); denied && m.Tool != "" {
+			return nil, &toolbox.UnknownTool{Name: m.Tool} // the configuration changed after the lookup
+		}
 		if !retry || used == nil || !used.wasUnsent(err) || !used.awaitEnd(ctx) {
 			return r, err
 		}
+		retry = false
 	}
 }
 
-// request is one attempt, after [member.awaitEndpoint] has begun it. It also returns the
-// connection that was used, or nil if there was none.
-func (m *member) request(
-	ctx context.Context, e *Endpoint, r Message,
+// targetOf returns the server of a request, or the owner of a listed tool if tool is not "".
+func (f *Fleet) targetOf(ctx context.Context, server, tool string) (owner, error) {
+	if tool == "" {
+		m, err := f.find(server)
+		return owner{member: m}, err
+	}
+	if target, ok := f.currentView().owners[tool]; ok {
+		return target, nil
+	}
+	return f.findUnlistedOwner(ctx, tool)
+}
+
+// attempt sends a request once, after [member.awaitEndpoint] has begun it. It also returns the connection that was
+// used, or nil if the request was not admitted.
+func (o owner) attempt(
+	ctx context.Context, e *Endpoint, m Message,
 ) (result json.RawMessage, used *Endpoint, err error) {
 	defer e.endCall()
-	r.subject = lane.SubjectOf(r.Method, paramName(r))
-	used, leave, err := m.laneFor(ctx, e, r)
+	m.subject = lane.SubjectOf(m.Method, cmp.Or(o.tool, paramName(m)))
+	used, leave, err := o.member.laneFor(ctx, e, m)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer leave()
-	result, err = used.Do(ctx, r)
+	if m.Tool == "" {
+		result, err = used.Do(ctx, m)
+		return result, used, err
+	}
+	if admit := o.member.fleet.opts.Admit; admit != nil && o.member.admits() {
+		if reason, err := admit(ctx, used.Server(), m.Tool); reason != "" {
+			return failedResult(reason), nil, nil
+		} else if err != nil {
+			return nil, nil, err
+		}
+	}
+	result, err = used.call(ctx, o.tool, m)
 	return result, used, err
 }
 

@@ -154,9 +154,9 @@ func TestACallWhileTheServerEnds(t *testing.T) {
 func TestAServerThatIsAnotherWhenItWakes(t *testing.T) {
 	s := newPuppet("t", "u")
 	var admitted []string
-	idleBubble(t, s, interop.FleetOptions{Admit: func(_ context.Context, _ config.Server, c toolbox.Call) (*toolbox.Result, error) {
-		admitted = append(admitted, c.Name)
-		return nil, nil
+	idleBubble(t, s, interop.FleetOptions{Admit: func(_ context.Context, _ config.Server, tool string) (string, error) {
+		admitted = append(admitted, tool)
+		return "", nil
 	}}, func(t *testing.T, fleet *interop.Fleet, d *eventLog) {
 		fleet.Apply([]config.Server{{ID: "a", Changes: config.HoldChanges}})
 		time.Sleep(time.Minute)

@@ -36,17 +36,22 @@ type Message struct {
 	// Of identifies the exchange that the message belongs to, or is 0 if it belongs to none. A value set for
 	// [Endpoint.Do] is repeated on the notifications and requests that the server sends meanwhile.
 	Of uint64
+	// Tool is the name under which a fleet lists the tool of a tools/call: see [Fleet.Request]. "" means that the params
+	// have the server's own name.
+	Tool string
+	// Progress receives the progress of a call of a listed tool, in wire order and never after the call has ended. If it
+	// is nil, the client of the context receives it, if its params ask for that.
+	Progress func(toolbox.Progress)
 	// Sending is called before a request is sent to a server, with its id on the connection and the revision of MCP there.
 	// It must not block. If it is nil, nothing is called.
 	Sending interface {
 		Sent(id int64, revision string)
 	}
 
-	back     Peer          // receives messages of the exchange; if it is nil, Receive does
-	tool     *listing.Tool // the called tool, if it is known
-	progress bool          // back receives progress as toolbox.Call.Progress does
-	bounded  bool          // ctx has the deadline: none is added
-	subject  string        // the kind of the request, see habits
+	back    Peer          // receives messages of the exchange; if it is nil, Receive does
+	tool    *listing.Tool // the called tool, if it is known
+	bounded bool          // ctx has the deadline: none is added
+	subject string        // the kind of the request, see habits
 }
 
 // Peer handles a message. For a request it returns the bytes of the result, or an error. An [*RPCError] reaches the

@@ -25,41 +25,48 @@ func (a *Attachment) Watch(changed func()) (stop func()) { return a.watchers.Wat
 
 // Do implements [toolbox.Source]. The fleet calls the tool, after it has called admit.
 func (a *Attachment) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
-	if err := a.Wait(ctx); err != nil {
+	if err := a.Await(ctx, c.Name); err != nil {
 		return nil, err
 	}
-	a.awaitDecision(ctx, c.Name)
 	return a.Fleet.Do(ctx, c)
+}
+
+// Await waits until a call of a tool can be sent: as [Attachment.Wait], and until a log that processes share has
+// decided about a new tool. It returns only the error of ctx.
+func (a *Attachment) Await(ctx context.Context, tool string) error {
+	if err := a.Wait(ctx); err != nil {
+		return err
+	}
+	a.awaitDecision(ctx, tool)
+	return nil
 }
 
 // admit is FleetOptions.Admit. It refuses a tool that is held or denied, after comparing the present list of the fleet
 // with the log. Then the Admit of the options decides.
-func (a *Attachment) admit(ctx context.Context, server config.Server, c toolbox.Call) (*toolbox.Result, error) {
+func (a *Attachment) admit(ctx context.Context, server config.Server, tool string) (reason string, err error) {
 	if server.Changes.Guards() {
-		if refusal := a.heldResult(c); refusal != nil {
-			return refusal, nil
+		if reason := a.heldReason(tool); reason != "" {
+			return reason, nil
 		}
 	}
 	if more := a.opts.Mount.Admit; more != nil {
-		return more(ctx, server, c)
+		return more(ctx, server, tool)
 	}
-	return nil, nil
+	return "", nil
 }
 
-// heldResult returns the answer to a call of a tool that is held or denied, or nil.
-func (a *Attachment) heldResult(c toolbox.Call) *toolbox.Result {
+// heldReason returns the reason for which a tool is held or denied, or "".
+func (a *Attachment) heldReason(tool string) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.reconcileIfStale()
-	if a.guard.shared.undecided[c.Name] {
-		return toolbox.ErrorResult(c.Name +
-			" is new, and the ledger that replicas share has no approval of it yet: ask again.")
+	if a.guard.shared.undecided[tool] {
+		return tool + " is new, and the ledger that replicas share has no approval of it yet: ask again."
 	}
-	if _, isHeld := a.guard.heldByName[c.Name]; isHeld {
-		return toolbox.ErrorResult(c.Name +
-			" is held back: it is new or changed since its server was approved. A person has to accept it.")
+	if _, isHeld := a.guard.heldByName[tool]; isHeld {
+		return tool + " is held back: it is new or changed since its server was approved. A person has to accept it."
 	}
-	return nil
+	return ""
 }
 
 // startPolling reads approvals of other processes: always if the log is shared, otherwise while a tool is held.

@@ -124,9 +124,17 @@ func (t *Backend) Page(m interop.Message, l *protocol.List) (json.RawMessage, er
 // call runs one tool. An invalid request is an error. A failed tool is a result. If the tool's server answered with an
 // error of its own, that error is returned.
 func (t *Backend) call(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
-	c, meta, err := readCall(m)
+	name, arguments, meta, err := protocol.ReadCall(m.Params)
 	if err != nil {
 		return nil, protocol.InvalidParams(m.Method, "%v", err)
+	}
+	c := toolbox.Call{ID: string(m.ID), Name: name, Input: arguments, Caller: m.Caller}
+	if id, ok := wire.Unquote(m.ID); ok {
+		c.ID = id
+	}
+	c.Wire = toolbox.Wire{Format: protocol.FormatLegacy, JSON: m.Params}
+	if m.Era == interop.Modern {
+		c.Wire.Format = protocol.FormatModern
 	}
 	if token := protocol.ProgressToken(meta); token != nil && back != nil {
 		c.Progress = func(p toolbox.Progress) {
@@ -137,7 +145,7 @@ func (t *Backend) call(ctx context.Context, m interop.Message, back interop.Peer
 	}
 	r, err := t.src.Do(WithClient(ctx, m, back), c)
 	if err != nil {
-		return t.errorReply(ctx, c, err)
+		return ErrorReply(ctx, m, c.Name, err, t.opts.Logger)
 	}
 	if r == nil {
 		r = toolbox.NewResult()
@@ -152,47 +160,10 @@ func (t *Backend) call(ctx context.Context, m interop.Message, back interop.Peer
 	return result, nil
 }
 
-// readCall splits the params of tools/call. The arguments are not changed.
-func readCall(m interop.Message) (c toolbox.Call, meta json.RawMessage, err error) {
-	if len(m.Params) == 0 {
-		return c, nil, errors.New("no params")
-	}
-	members, err := wire.Members(m.Params)
-	if err != nil {
-		return c, nil, err
-	}
-	if err := wire.Unique(members); err != nil {
-		return c, nil, err
-	}
-	hasName := false
-	for i := range members {
-		switch v := members[i].Value; members[i].Key {
-		case "name":
-			c.Name, hasName = wire.Unquote(v)
-		case "arguments":
-			c.Input = v
-		case "_meta":
-			meta = v
-		}
-	}
-	if !hasName {
-		return c, nil, errors.New("no name")
-	}
-	c.Wire = toolbox.Wire{Format: protocol.FormatLegacy, JSON: m.Params}
-	if m.Era == interop.Modern {
-		c.Wire.Format = protocol.FormatModern
-	}
-	if s, ok := wire.Unquote(m.ID); ok {
-		c.ID = s
-	} else {
-		c.ID = string(m.ID)
-	}
-	c.Caller = m.Caller
-	return c, meta, nil
-}
-
-// errorReply converts the error of a call without a result into the reply for the client.
-func (t *Backend) errorReply(ctx context.Context, c toolbox.Call, err error) (json.RawMessage, error) {
+// ErrorReply converts the error of a call without a result into the reply for the client.
+func ErrorReply(
+	ctx context.Context, m interop.Message, name string, err error, log *slog.Logger,
+) (json.RawMessage, error) {
 	var unknown *toolbox.UnknownTool
 	var rpc *interop.RPCError
 	var fault *interop.Fault
@@ -213,8 +184,8 @@ func (t *Backend) errorReply(ctx context.Context, c toolbox.Call, err error) (js
 	if text, ok := toolbox.ErrorText(err); ok {
 		return failedResult(text), nil
 	}
-	t.opts.Logger.Error("a tool failed", "tool", c.Name, "caller", c.Caller, "err", err)
-	return failedResult(c.Name + ": internal error"), nil
+	log.Error("a tool failed", "tool", name, "caller", m.Caller, "err", err)
+	return failedResult(name + ": internal error"), nil
 }
 
 // FaultText returns the message of a fault with its advice.

@@ -51,13 +51,10 @@ func ServerParams(params json.RawMessage, reserved []byte, token int64) (json.Ra
 	return wire.Rewrite(params, wire.Edit{Key: "_meta", Value: append(out, '}')})
 }
 
-// CallParams returns the params of tools/call, with the arguments unchanged.
-func CallParams(name string, c toolbox.Call) (json.RawMessage, error) {
+// CallParams returns the params of a tools/call: those of the request that caused the call, or else new ones.
+func CallParams(c toolbox.Call) (json.RawMessage, error) {
 	if c.Wire.JSON != nil {
-		if _, err := protocol.OneMember(c.Wire.JSON, "name"); err != nil {
-			return nil, err
-		}
-		return wire.Rewrite(c.Wire.JSON, wire.Edit{Key: "name", Value: wire.Quote(name)})
+		return c.Wire.JSON, nil
 	}
 	args := c.Input
 	if len(args) == 0 {
@@ -66,10 +63,19 @@ func CallParams(name string, c toolbox.Call) (json.RawMessage, error) {
 	if !wire.Valid(args) {
 		return nil, errors.New("the arguments are not valid JSON")
 	}
-	b := make([]byte, 0, len(args)+len(name)+32)
-	b = append(append(b, `{"name":`...), wire.Quote(name)...)
+	b := make([]byte, 0, len(args)+len(c.Name)+32)
+	b = append(append(b, `{"name":`...), wire.Quote(c.Name)...)
 	b = append(append(b, `,"arguments":`...), args...)
 	return append(b, '}'), nil
+}
+
+// WithName returns the params of a tools/call with the server's own name of the tool. The arguments are not changed.
+func WithName(params json.RawMessage, name string) (json.RawMessage, error) {
+	value, err := protocol.OneMember(params, "name")
+	if err != nil || string(value) == string(wire.Quote(name)) {
+		return params, err
+	}
+	return wire.Rewrite(params, wire.Edit{Key: "name", Value: wire.Quote(name)})
 }
 
 // maxCapabilities bounds the capabilities of a client in bytes. They go out with each

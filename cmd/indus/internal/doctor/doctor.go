@@ -14,7 +14,6 @@ import (
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
-	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
 )
 
@@ -158,9 +157,7 @@ func (d *doctor) open() {
 			Restart:  interop.Restart{Off: true},
 			Endpoint: func(server config.Server) *interop.EndpointOptions { return d.probes[server.ID].options() },
 			// No tool is called.
-			Admit: func(context.Context, config.Server, toolbox.Call) (*toolbox.Result, error) {
-				return toolbox.ErrorResult("doctor calls no tools"), nil
-			},
+			Admit: func(context.Context, config.Server, string) (string, error) { return "doctor calls no tools", nil },
 		},
 		Wait:   -1,
 		Budget: -1,
