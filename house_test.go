@@ -51,7 +51,7 @@ var roomBudget = map[string]int{
 	"approval":  1219,
 	"audit":     2180,
 	"cluster":   2168,
-	"cmd":       35490,
+	"cmd":       35610,
 	"examples":  240,
 	"gateway":   8510,
 	"host":      7430,

@@ -4,26 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
-	"github.com/indusagi/indus/cmd/indus/internal/page"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/cmd/indus/internal/telemetry"
 	"github.com/indusagi/indus/gateway"
-	"github.com/indusagi/indus/gateway/activity"
-	"github.com/indusagi/indus/host"
-	"github.com/indusagi/indus/internal/sealed"
-	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
@@ -241,206 +231,20 @@ Exit codes:
 
 // runServe serves until ctx ends, or until the client on stdin closes it.
 func runServe(ctx context.Context, f *serveFlags, s show.Streams) error {
-	// If the reader of stderr exits, SIGPIPE must not end the server.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	hangup := make(chan os.Signal, 1) // reloads the configuration, and does not end the process
-	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
-	ctx, leave := context.WithCancel(ctx)
-	defer leave()
-	tokens, err := f.plainTokens(ctx, s)
-	if err != nil {
-		return err
-	}
-	clients, err := f.transport()
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	f.Clustered = f.cluster != ""
-	c, err := f.read(ctx, s)
-	if err != nil {
-		return err
-	}
-	logger := s.Logger()
-	f.shared, err = f.openCluster(ctx, c, s)
-	if err != nil {
-		return err
-	}
-	defer f.shared.Close()
-	f.Clustered = f.shared != nil
-	if err := f.checkSingles(c); err != nil {
-		return err
-	}
-	front, err := f.newFront(c, tokens, s)
-	if err != nil {
-		return err
-	}
-	if err := f.checkReach(clients, front.requiresAuth(), s); err != nil {
-		return err
-	}
-	local, err := newBuiltins(f.builtins, s)
-	if err != nil {
-		return err
-	}
-	if f.transparent == "" {
-		local.publish(c)
-	}
-	log, err := f.findLedger(ctx, c.Servers(), s)
-	if err != nil {
-		return err
-	}
-	keys, err := f.keys(ctx, s)
-	if err != nil {
-		return err
-	}
-	recorder, err := openTap(f.tap, s)
-	if err != nil {
-		return err
-	}
-	defer recorder.close()
-	observed, err := telemetry.Open(ctx, &telemetry.Options{
-		Metrics: f.metrics, Version: command.ModuleVersion(), Logger: logger,
-	})
-	if err != nil {
-		return err
-	}
-	defer observed.Close()
-	observed.Report(s)
-	rules, err := f.openControl(ctx, c, s)
-	if err != nil {
-		return err
-	}
-	defer rules.close()
-	rules.options.Telemetry = observed.Instruments()
-	if f.replica != "" {
-		rules.options.Replicas = f.counts
-	}
-	if err := clients.listen(); err != nil {
-		return err
-	}
-	defer clients.close()
-	hasPage := !f.stdio && !f.noPage
-	if f.shared != nil { // callers do not get the path
-		rules.options.ApproveBy = "indus approvals allow --mcp FILE"
-	}
-	if hasPage {
-		rules.options.ApproveAt = cmp.Or(front.initial.URL, clients.local) + "/approvals"
-	}
-	memory := interop.NewMemory(int64(f.memory) << 20)
-	f.singles = &singles{shared: f.shared, s: s, idle: f.idle, options: gateway.Options{
-		Host: host.Options{Logger: logger, Memory: memory}, Drain: zeroAsNone(f.drain),
-	}}
-	one, peers, err := f.openReplica(keys, s)
-	if err != nil {
-		return err
-	}
-	if peers != nil {
-		defer peers.Close()
-	}
-	if err := f.join(ctx, peers, c, rules, s); err != nil {
-		return err
-	}
-	defer f.leave(context.WithoutCancel(ctx), s)
-	if one != nil {
-		defer inBackground(ctx, func(ctx context.Context) { f.checkPeers(ctx, one, keys, s) })()
-		defer inBackground(ctx, func(ctx context.Context) { f.checkProblems(ctx, s) })()
-	}
-	f.singles.replica = one
-	if err := f.singles.open(ctx); err != nil {
-		return err
-	}
-	defer f.singles.close()
-	signIns, err := f.shared.Tokens(ctx, s)
-	if err != nil {
-		return err
-	}
-	defer signIns.Close()
-	signIns.Hide(c.Servers()...)
-	// The servers outlive ctx, so that calls in flight can be answered.
-	alive := context.WithoutCancel(ctx)
-	options := &gateway.Options{
-		Ledger: log.options(fmt.Sprintf("%s, process %d", f.runName(clients), os.Getpid()),
-			interop.FleetOptions{Logger: logger, Lazy: f.lazy, Idle: f.idle, Endpoint: f.singles.endpoints(signIns.Endpoint)}),
-		Host: host.Options{
-			Keys: keys, Logger: logger, Memory: memory, ListWait: zeroAsNone(f.listWait),
-			AllowedHosts: f.hosts, AllowedOrigins: f.origins, Exact: f.exact, Page: f.page, Replica: one,
-		},
-		Local: local.registry, Expose: f.exposeFunc(f.expose), Views: f.views(c), Transparent: f.transparent,
-		Drain: zeroAsNone(f.drain), Control: rules.options, Peers: peers,
-		Ready: f.isReady,
-	}
-	if front != nil {
-		options.Host.Authenticate, options.WellKnown = front.authenticate, http.HandlerFunc(front.wellKnown)
-	}
-	public := f.newPublisher(front, clients, s)
-	public.publish(c)
-	if public != nil {
-		options.Documents = public.handler
-	}
-	if f.rate > 0 {
-		options.Host.Rates = host.NewRates(f.rate, 0)
-	}
-	if front.requiresAuth() {
-		options.Host.AllowedHosts = front.hosts(clients.remoteAddr == "")
-	}
-	if recorder != nil {
-		options.Tap = recorder.record
-	}
-	var g *gateway.Gateway
-	var site *page.Site // needs the gateway
-	visiting, endVisits := context.WithCancel(alive)
-	defer endVisits()
-	visitors := newBrowsers(visiting, keys, one)
-	if hasPage {
-		rules.options.Activity = activity.New()
-		options.Control = rules.options
-		options.Site = visitors.page(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { site.ServeHTTP(w, r) }))
-	}
-	options.Control.Changes = func(ctx context.Context, server, tool string) string {
-		return toolChanges(ctx, g.Attached(), log.log, server, tool)
-	}
-	signIns.Site = front.site(clients)
-	if signIns.Site != nil {
-		signIns.Site.NewID = visitors.newID(sealed.SignIn)
-		options.Pages = visitors.signIns(signIns.Site)
-	}
-	if options.Pages != nil || !front.requiresAuth() {
-		options.SignIn = func(ctx context.Context, server string, p toolbox.Principal, opened bool) (string, error) {
-			// Otherwise one client could have another client's user sign in for it.
-			if options.Pages == nil && front.requiresAuth() {
-				return "", errors.New("it is not known by which name browsers reach this")
-			}
-			return elicitSignIn(ctx, signIns, g, server, p, opened)
+	p := &process{serveFlags: f, s: s, logger: s.Logger(), ctx: ctx, alive: context.WithoutCancel(ctx)}
+	defer p.stop()
+	for _, start := range serveParts {
+		if err := start(p); err != nil {
+			return err
 		}
 	}
-	f.singles.apply(c.Servers())
-	g = gateway.New(alive, c.Servers(), options)
-	defer g.Close()
-	follow := &follower{
-		flags: f, s: s, gateway: g, local: local, front: front, signIns: signIns, keys: keys, hangup: hangup, leave: leave,
-		control: rules, public: public,
-	}
-	follow.begin(c, began)
-	if hasPage {
-		site = follow.openPage(clients, log, f.auditOf(c), visitors.newID(sealed.Visit))
-		defer site.Close()
-	}
-	defer inBackground(alive, func(background context.Context) {
-		if g.Attached().Wait(background) != nil || ctx.Err() != nil {
-			return
-		}
-		reportListed(g.Attached(), s)
-		defer log.alarm(g.Attached()).watch()()
-		follow.follow(background)
-	})()
-	serving, stopDelay := f.delay(ctx, g, s)
+	serving, stopDelay := f.delay(p.ctx, p.gateway, s)
 	defer stopDelay()
 	defer context.AfterFunc(serving, f.singles.resign)()
-	if hasPage {
-		defer context.AfterFunc(serving, func() { site.Close(); endVisits() })()
+	if p.site != nil {
+		defer context.AfterFunc(serving, func() { p.site.Close(); p.endVisits() })()
 	}
-	err = clients.serve(serving, g, front.connectCommand(clients), s)
+	err := p.clients.serve(serving, p.gateway, p.front.connectCommand(p.clients), s)
 	if errors.Is(err, context.DeadlineExceeded) {
 		if f.drain > 0 {
 			s.Reportf("calls in flight were given up after %v", f.drain)
