@@ -30,8 +30,8 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
-// serveParts are what an `indus serve` consists of, in the order in which they start. They stop in reverse. A part takes
-// what earlier parts left in the process.
+// serveParts are what an `indus serve` consists of, in the order in which they start. They stop in reverse. A part
+// takes what earlier parts left in the process.
 var serveParts = []func(*process) error{
 	(*process).startSignals,
 	(*process).readClients, // flags are checked before anything is read
