@@ -48,7 +48,7 @@ func verificationCard(d *describe.Verification) Node {
 	if !d.Whole {
 		result = P(Class("bad"), Text("Some records are not as they were written."))
 	}
-	return Section(Class("card"), Aria("label", "Result of the check"), result, textBlock("Report", reportText(d)))
+	return resultCard(Aria("label", "Result of the check"), result, textBlock("Report", reportText(d)))
 }
 
 func auditSearch(f *auditForm) Node {
@@ -94,7 +94,7 @@ func recordRow(v *visit, d *auditData, r *audit.Record, line json.RawMessage) []
 		Text(show.Escaped(describe.Request(r))),
 		If(r.Duration > 0, Text(describe.Duration(r.Duration))),
 		Group{
-			Text(detailText(r)),
+			Text(detailText(r)), If(r.Outcome == audit.Denied, ruleLinks(firstOf(r.Policies))),
 			Details(ID("record-"+number), If(d.form.Record != "", Attr("open")), Summary(Text("Record "+number)),
 				recordLinks(v, d, r), textBlock("All members", recordText(line)), values("Arguments", r.Arguments),
 				values("Result", r.Result)),
