@@ -89,12 +89,13 @@ func recordRow(v *visit, d *auditData, r *audit.Record, line json.RawMessage) []
 	return []Node{
 		clock(r.At),
 		Group{outcomeMark(r.Outcome), approvalLink(r.Outcome, show.Escaped(r.Approval)),
-			If(r.Approver != "", Text(" of "+show.Escaped(r.Approver)))},
+			If(r.Approver != "", Text(" of "+show.Escaped(r.Approver))),
+			If(r.Outcome == audit.Denied, ruleLinks(firstOf(r.Policies)))},
 		Text(show.Escaped(r.Principal)),
 		Text(show.Escaped(describe.Request(r))),
 		If(r.Duration > 0, Text(describe.Duration(r.Duration))),
 		Group{
-			Text(detailText(r)), If(r.Outcome == audit.Denied, ruleLinks(firstOf(r.Policies))),
+			Text(detailText(r)),
 			Details(ID("record-"+number), If(d.form.Record != "", Attr("open")), Summary(Text("Record "+number)),
 				recordLinks(v, d, r), textBlock("All members", recordText(line)), values("Arguments", r.Arguments),
 				values("Result", r.Result)),
