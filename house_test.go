@@ -51,7 +51,7 @@ var roomBudget = map[string]int{
 	"approval":  1219,
 	"audit":     2180,
 	"cluster":   2168,
-	"cmd":       35550,
+	"cmd":       35553,
 	"examples":  240,
 	"gateway":   8446,
 	"host":      7430,
