@@ -38,7 +38,13 @@ func (r *reading) take(members ...member) {
 // object reads the known members of an object; null is the same as absent. An unknown member, or a member that occurs
 // twice, is noted. If strict is set, the row is skipped instead.
 func (r *reading) object(field string, v *hujson.Value, strict bool, members ...member) {
-	if !r.expect('{', "an object", field, v) {
+	var known []string
+	for _, m := range members {
+		known = append(known, m.name)
+	}
+	all := `it has "` + strings.Join(known, `", "`) + `"`
+	if v.Value.Kind() != '{' {
+		r.skip(v.StartOffset, fmt.Sprintf("%q is %s where an object is expected", field, tree.KindOf(v.Value)), all)
 		return
 	}
 	note, again, prefix := r.note, "; the last counts", field+"."
@@ -48,17 +54,12 @@ func (r *reading) object(field string, v *hujson.Value, strict bool, members ...
 	if r.context != "" { // about names the object already
 		prefix = ""
 	}
-	var known []string
-	for _, m := range members {
-		known = append(known, m.name)
-	}
 	counts := tree.Fields(v)
 	for name, m := range tree.Members(v) {
 		switch i := slices.Index(known, name); {
 		case tree.IsComment(name):
 		case i < 0:
-			hint := choices(name, `it has "`+strings.Join(known, `", "`)+`"`, known)
-			note(m.Name.StartOffset, fmt.Sprintf("unknown key %s in %q", tree.Quote(name), field), hint)
+			note(m.Name.StartOffset, fmt.Sprintf("unknown key %s in %q", tree.Quote(name), field), choices(name, all, known))
 		case counts[name] != &m.Value:
 			note(m.Name.StartOffset, fmt.Sprintf("%q comes again in %q%s", name, field, again), "")
 		case m.Value.Value.Kind() != 'n':

@@ -111,6 +111,7 @@ func TestApproveAsksOnATerminal(t *testing.T) {
 	a.types("YES\n")
 	a.seen.waitFor(t, `approve four\? \[y/N\] $`, a.done)
 	a.types("\x04") // the end of the input
+	a.seen.waitFor(t, `not approved: four, five`, a.done)
 	a.ends(0)
 	text := a.seen.String()
 	if strings.Contains(text, "\x1b") || strings.Contains(text, "\u202e") || !strings.Contains(text, "TOKEN=s3cret") {

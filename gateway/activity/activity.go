@@ -27,6 +27,7 @@ const (
 	keptDurations = 60   // of each server
 	maxUsageKeys  = 1000 // of each kind
 	maxKeptText   = 256  // of each text of a record, in bytes
+	maxKeptRules  = 4    // of a denied request
 )
 
 // Tracker has the requests of a gateway: those in flight, the last ones, their latencies, and sums since it was made.
@@ -179,10 +180,16 @@ func (r *Request) End() (cancelled bool) {
 	return cancelled
 }
 
-// bounded returns a record without contents, whose texts are cut.
+// bounded returns a record without contents, whose texts are cut. Of the rules that decided, only a denied request has
+// the first ones.
 func bounded(r *audit.Record) audit.Record {
 	out := *r
 	out.Arguments, out.Result, out.Policies, out.Previous, out.Hash = nil, nil, nil, "", ""
+	if r.Outcome == audit.Denied {
+		for _, rule := range r.Policies[:min(len(r.Policies), maxKeptRules)] {
+			out.Policies = append(out.Policies, text.Clip(rule, maxKeptText))
+		}
+	}
 	for _, s := range [...]*string{
 		&out.Principal, &out.Type, &out.Tool, &out.Target, &out.View, &out.Client, &out.ClientVersion, &out.Method,
 		&out.Session, &out.Address, &out.Approver, &out.Trace, &out.Reason,

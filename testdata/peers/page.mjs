@@ -254,8 +254,17 @@ const checks = {
     await go(page, "/servers");
     await press(page, `button[aria-label="Restart fs"]`);
     await says(page, "fs is being restarted");
+    await until(page, () => document.activeElement.id === "notice"); // Tab goes on from there
     await press(page, `nav a[href="/calls"]`);
     await until(page, () => document.title.includes("Calls"));
+    // Each key changes a choice, and the button sends it.
+    await page.focus("#outcome");
+    for (const key of "ddd") await page.keyboard.press(key);
+    const chosen = await page.$eval("#outcome", (e) => e.value);
+    must(chosen !== "" && await page.evaluate(() => location.search === ""), `sent too early: ${chosen}`);
+    await press(page, "form[role=search] button");
+    await until(page, (outcome) => location.search.includes(`outcome=${outcome}`), chosen);
+    await until(page, () => document.activeElement.matches("main, main .wide"));
   },
 
   // A call appears without a reload, and can be cancelled.
@@ -342,6 +351,10 @@ const checks = {
     await go(page, "/connect");
     await says(page, new URL("/mcp", site).href);
     await clean("/connect");
+    await go(page, "/connect?client=cursor");
+    await click(page, "[data-copy=connect-file]"); // this browser lets no page copy
+    await until(page, () => document.getSelection().toString().includes("mcpServers"));
+    await says(page, "Selected: copy it");
   },
 
   // A button that comes under the pointer is not pressed, and the keyboard stays where it is.
@@ -388,7 +401,6 @@ const checks = {
     }
     await show(all[0], true);
     await live(all[0]);
-    for (const tab of all) await tab.close();
   },
 
   async policy() {
@@ -473,7 +485,6 @@ const checks = {
     await denier.keyboard.press("Enter");
     await says(denier, "not while xyz the others run");
     must(await caller.$eval(field, (e) => e.value) === "/srv/abc", "the argument is lost");
-    for (const tab of [denier, caller, watcher, title]) await tab.close();
   },
 
   // A notification for each call that waits, only after the button was pressed, and only in the background.
@@ -524,7 +535,6 @@ const checks = {
     await callTool("everything__echo", { message: "y" });
     await until(other, () => !fetching && stale.size === 0);
     must(await other.evaluate(() => shown.length) === 0, "a second notification for the same calls");
-    await context.close();
   },
 
   // DNS rebinding: a name of the attacker that leads here.
@@ -534,7 +544,6 @@ const checks = {
     const answer = await attacked.goto(`http://evil.example:${site.port}/servers`);
     must(answer.status() === 403, `status ${answer.status()}`);
     must(!(await text(attacked)).includes("everything"), "the servers are shown");
-    await attacked.close();
   },
 
   // Pages of other sites, and of another port of this machine, with the visitor's cookie.
@@ -580,6 +589,13 @@ const checks = {
   },
 };
 
+// tidy closes all that a check has opened, also if it has failed.
+async function tidy() {
+  for (const context of browser.browserContexts()) if (context !== browser.defaultBrowserContext()) await context.close();
+  for (const tab of await browser.pages()) if (tab !== page) await tab.close();
+  await page.setViewport({ width: 1280, height: 800 });
+}
+
 // restarts returns how often the server everything was started.
 async function restarts() {
   const all = await page.evaluate(async () => (await fetch("/servers", { headers: { Accept: "application/json" } })).json());
@@ -621,6 +637,7 @@ try {
         failed = true;
         console.log(`FAIL ${name}: ${e.message} ${problems.splice(0).join("; ")}`);
       }
+      await tidy();
     }
   }
 } finally {

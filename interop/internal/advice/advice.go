@@ -274,7 +274,7 @@ var Rows = []Row{
 	{"a proxy that cannot be reached", causeThat(func(e *net.OpError) bool { return e.Op == "proxyconnect" }),
 		"the proxy cannot be reached: check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, or add the host to NO_PROXY"},
 	{"no such host", causeThat(func(e *net.DNSError) bool { return e.IsNotFound }),
-		`no such host: check its name in "url", and whether a VPN is needed`},
+		`check the name of the host in "url", and whether a VPN is needed`},
 	{"DNS", hasCause[*net.DNSError], "host names cannot be resolved: check the network and its DNS"},
 	{"a certificate of an unknown authority", hasCause[x509.UnknownAuthorityError],
 		"an unknown authority signed the certificate: if the authority is your own, set SSL_CERT_FILE to " +

@@ -285,7 +285,18 @@ func NoSuchCommand(cmd *cobra.Command, args []string) error {
 	} else if near == "" {
 		near = DidYouMean(args[0], commandNames(cmd.Root()))
 	}
-	return Usagef("no command %q%s; see %s -h", args[0], near, cmd.CommandPath())
+	if near == "" && !cmd.HasParent() {
+		near = "; a prompt for the agent goes after -p"
+	}
+	return Usagef("no command %q%s", args[0], thenHelp(near, cmd))
+}
+
+// thenHelp adds the command of the help to the end of an error, which may be a question.
+func thenHelp(end string, cmd *cobra.Command) string {
+	if strings.HasSuffix(end, "?") {
+		return end + " See " + cmd.CommandPath() + " -h"
+	}
+	return end + "; see " + cmd.CommandPath() + " -h"
 }
 
 // commandFor returns the path of the command with a name, an alias or a name in other programs. The largest group wins.
@@ -304,9 +315,14 @@ func commandFor(parent *cobra.Command, name string) string {
 
 // badFlag returns the error for flags that cannot be parsed.
 func badFlag(cmd *cobra.Command, err error) error {
+	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		flag := missing.GetFlag()
+		value, _, _ := strings.Cut(flag.Usage, "  ")
+		return Usagef("--%s needs a value: --%s %s%s", flag.Name, flag.Name, value, thenHelp("", cmd))
+	}
 	unknown := (*pflag.NotExistError)(nil)
 	if !errors.As(err, &unknown) {
-		return Usagef("%w; see %s -h", err, cmd.CommandPath())
+		return Usagef("%w%s", err, thenHelp("", cmd))
 	}
 	hint, name := "", unknown.GetSpecifiedName()
 	words := cmd.Flags().Args()
@@ -324,7 +340,7 @@ func badFlag(cmd *cobra.Command, err error) error {
 	default:
 		hint = nearFlags(cmd, name)
 	}
-	return Usagef("%w%s; see %s -h", err, hint, cmd.CommandPath())
+	return Usagef("%w%s", err, thenHelp(hint, cmd))
 }
 
 // nearFlags returns a hint with the flags of a command that are similar to name.

@@ -207,7 +207,8 @@ A session:
   $ cat .indusvx/mcp.json
   {
     "servers": {
-      "fs": {"command": "npx", "args": ["-y", "server-filesystem", "."]},
+      "fs": {"command": "npx",
+             "args": ["-y", "@modelcontextprotocol/server-filesystem", "."]},
       "docs": {"url": "https://example.com/mcp",
                "headers": {"Authorization": "Bearer ${TOKEN}"}},
     },

@@ -45,12 +45,9 @@ The configuration and indus serve --changes decide whether such a tool is live
 meanwhile. A running indus serve lists an accepted tool within moments.
 
 Usage:
-  indus mcp accept [FLAG]...
-  indus mcp accept TOOL|SERVER... [FLAG]...
-  indus mcp accept --all [FLAG]...
-
-While a server is upgraded at one replica after the other, --keep 1h also keeps the
-version that was approved before, so that no replica loses its tools.
+  indus mcp accept [FLAG]...                 show them, and approve none
+  indus mcp accept TOOL|SERVER... [FLAG]...  approve these
+  indus mcp accept --all [FLAG]...           approve all of them
 
 A tool is named as it is mounted, such as fs__read_file; with @VERSION behind it,
 as the list has it, it is approved only if it did not change again meanwhile.

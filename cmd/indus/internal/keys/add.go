@@ -26,6 +26,13 @@ func newAdd(c *command.ClusterFlags, s show.Streams) *cobra.Command {
 	f := addFlags{ClusterFlags: c}
 	cmd := command.New(s, f.run, cobra.Command{
 		Use: "add", Aliases: []string{"new", "create"}, Short: "Create a key, and print it once", Long: addHelp,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return command.Usagef("key add takes no argument, but an owner: indus key add --principal %s",
+				show.ShellWord(args[0]))
+		},
 	})
 	cmd.Flags().StringVar(&f.principal, "principal", "",
 		`NAME  the owner: several keys with one name are one principal, with sessions and

@@ -167,7 +167,8 @@ func approvalFacts(i *approval.Item) Node {
 	return Details(ID("facts-"+i.ID), Summary(Text("Facts")), Dl(Class("facts"),
 		fact("Server", i.Server), fact("Tool", i.Tool), fact("Title", i.Title), fact("Does", i.Description),
 		fact("Caller", describe.Caller(i.Principal)), fact("Client", describe.Client(i.Client)),
-		fact("View", describe.View(i.View)), fact("Decides", describe.Deciders[i.Way]), fact("Rule", i.Rule),
+		fact("View", describe.View(i.View)), fact("Decides", describe.Deciders[i.Way]),
+		If(i.Rule != "", Group{Dt(Text("Rule")), Dd(ruleLink(i.Rule))}),
 		Dt(Text("Asked")), Dd(clock(i.Asked)), Dt(Text("Expires")), Dd(clock(i.Expires)),
 		fact("Arguments", describe.ArgumentsSize(i))))
 }

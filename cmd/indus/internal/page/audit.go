@@ -205,12 +205,15 @@ func outcomeChoices(all string) []choice {
 func recordText(line json.RawMessage) string { return escapedLines(show.IndentJSON(line)) }
 
 // detailText returns the rules and the reason of a record. The reason of a call that waits is a text for the caller,
-// who has no page.
+// who has no page. The rules of a denied call are links beside it.
 func detailText(r *audit.Record) string {
 	shown := *r
 	shown.Approval, shown.Approver = "", ""
 	if r.Outcome == audit.Deferred && r.Approval != "" {
 		shown.Reason = ""
+	}
+	if r.Outcome == audit.Denied {
+		shown.Policies = nil
 	}
 	return show.Escaped(strings.Join(describe.Details(&shown), "; "))
 }

@@ -48,7 +48,7 @@ func verificationCard(d *describe.Verification) Node {
 	if !d.Whole {
 		result = P(Class("bad"), Text("Some records are not as they were written."))
 	}
-	return Section(Class("card"), Aria("label", "Result of the check"), result, textBlock("Report", reportText(d)))
+	return resultCard(Aria("label", "Result of the check"), result, textBlock("Report", reportText(d)))
 }
 
 func auditSearch(f *auditForm) Node {
@@ -89,7 +89,8 @@ func recordRow(v *visit, d *auditData, r *audit.Record, line json.RawMessage) []
 	return []Node{
 		clock(r.At),
 		Group{outcomeMark(r.Outcome), approvalLink(r.Outcome, show.Escaped(r.Approval)),
-			If(r.Approver != "", Text(" of "+show.Escaped(r.Approver)))},
+			If(r.Approver != "", Text(" of "+show.Escaped(r.Approver))),
+			If(r.Outcome == audit.Denied, ruleLinks(firstOf(r.Policies)))},
 		Text(show.Escaped(r.Principal)),
 		Text(show.Escaped(describe.Request(r))),
 		If(r.Duration > 0, Text(describe.Duration(r.Duration))),

@@ -42,6 +42,7 @@ type callRow struct {
 	Era        string        `json:"era"`
 	Outcome    audit.Outcome `json:"outcome,omitempty"`
 	Reason     string        `json:"reason,omitempty"`
+	Rules      []string      `json:"rules,omitempty"` // of a denied request: the first rules that decided
 	Approval   string        `json:"approval,omitempty"`
 	Record     string        `json:"record,omitempty"` // the ID of the record in the audit
 	Trace      string        `json:"trace,omitempty"`
@@ -87,7 +88,8 @@ func callRowOf(r *audit.Record) callRow {
 	return callRow{
 		At: r.At, Caller: show.Clean(describe.Caller(r.Principal)), Client: show.Clean(r.Client + " " + r.ClientVersion),
 		View: r.View, Server: r.Server, Name: show.Clean(cmp.Or(r.Tool, r.Target)), Method: show.Clean(r.Method), Era: r.Era,
-		Outcome: r.Outcome, Reason: show.Clean(r.Reason), Approval: r.Approval, Record: r.ID, Trace: r.Trace,
+		Outcome: r.Outcome, Reason: show.Clean(r.Reason), Rules: r.Policies,
+		Approval: r.Approval, Record: r.ID, Trace: r.Trace,
 		DurationMS: milliseconds(r.Duration), BytesIn: r.BytesIn, BytesOut: r.BytesOut, Tokens: activity.Tokens(r),
 	}
 }

@@ -61,7 +61,7 @@ func callOutcome(v *visit, row *callRow) Node {
 		reason = "" // the text for the caller, who has no page
 	}
 	return Group{
-		outcomeMark(row.Outcome), approvalLink(row.Outcome, row.Approval),
+		outcomeMark(row.Outcome), approvalLink(row.Outcome, row.Approval), ruleLinks(row.Rules),
 		If(reason != "", Group{Br(), Span(Class("soft"), Text(reason))}),
 		If(row.Record != "" || row.Trace != "", Group{Br(), Span(Class("soft"),
 			If(row.Record != "" && v.site.AuditPath != "", Group{recordLink(row.Record), Text(" ")}),

@@ -36,7 +36,7 @@ func connectClients(p *connectPage) Node {
 		return []Node{
 			A(hrefTo("/connect?client="+one.Client+"&view="+url.QueryEscape(p.View)), Text(one.Title)),
 			Text(strings.Join(waysOf(one), ", ")),
-			Span(Class("mono"), Text(one.File)),
+			If(one.File != "", Span(Class("mono"), Text(one.File))),
 		}
 	})
 	return dataTable("", "Clients that indus knows", []string{"=Client", "Ways", "File"}, rows)
@@ -71,7 +71,7 @@ func copiedText(id, text, button string) Node {
 
 // connectCreated shows a new key.
 func connectCreated(k *createdKey) Node {
-	return Section(Class("card"), Aria("labelledby", "new-key"),
+	return resultCard(Aria("labelledby", "new-key"),
 		H2(ID("new-key"), Text("New key")),
 		P(Text("This is shown only now. indus keeps no copy of it.")),
 		copiedText("connect-token", k.Token, "Copy the key"),

@@ -46,8 +46,9 @@ func layout(v *visit, body Node) Node {
 			),
 			Main(ID("main"), TabIndex("-1"),
 				H1(Text(v.section.title)),
-				Div(ID("notice"), Role("status"), If(v.done != "", P(Class("notice"), Text(show.Escaped(v.done))))),
-				Div(ID("problem"), Role("alert"), If(v.failed != "", P(Class("problem"), Text(show.Escaped(v.failed))))),
+				Div(ID("notice"), TabIndex("-1"), Role("status"), If(v.done != "", P(Class("notice"), Text(show.Escaped(v.done))))),
+				Div(ID("problem"), TabIndex("-1"), Role("alert"),
+					If(v.failed != "", P(Class("problem"), Text(show.Escaped(v.failed))))),
 				body,
 			),
 			Footer(P(ID("connection"), Role("status")),
@@ -135,6 +136,11 @@ func sectionForm(s *section, action string, hidden []string, inside ...Node) Nod
 }
 
 func hiddenField(name, value string) Node { return Input(Type("hidden"), Name(name), Value(value)) }
+
+// resultCard is the result of an action. After the action it has the focus.
+func resultCard(inside ...Node) Node {
+	return Section(Class("card"), ID("result"), TabIndex("-1"), Group(inside))
+}
 
 // hintLine is a paragraph of less importance.
 func hintLine(inside ...Node) Node { return P(Class("hint"), Group(inside)) }

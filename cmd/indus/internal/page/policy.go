@@ -14,7 +14,7 @@ import (
 
 // policySection is the section at "/policy".
 var policySection = section{
-	path: "policy", title: "Policy", fields: "page", data: readPolicy,
+	path: "policy", title: "Policy", fields: "page rule", data: readPolicy,
 	actions: map[string]func(*visit) (string, error){"explain": explainPolicy},
 }
 
@@ -37,6 +37,7 @@ type policyData struct {
 	Version string        `json:"version,omitempty"`
 	Rules   []policy.Text `json:"rules"`
 	pagination
+	Rule         string           `json:"rule,omitempty"` // the ID of the only rule that is shown
 	Findings     []policy.Finding `json:"findings"`
 	MoreFindings int              `json:"moreFindings,omitempty"`
 	// Problem is the reason why the policy cannot be used as it is now. The rules are those that were loaded before.
@@ -89,7 +90,11 @@ func (v *visit) policyData() *policyData {
 		return d
 	}
 	d.Version, d.Files = set.Version(), set.Files()
-	d.Rules, d.pagination = paginate(v, set.Rules(), maxRulesShown)
+	rules := set.Rules()
+	if d.Rule = v.URL.Query().Get("rule"); d.Rule != "" {
+		rules = show.Where(rules, func(r policy.Text) bool { return r.ID == d.Rule })
+	}
+	d.Rules, d.pagination = paginate(v, rules, maxRulesShown)
 	findings := set.Check()
 	d.MoreFindings = max(0, len(findings)-maxFindingsShown)
 	d.Findings = append(d.Findings, findings[:len(findings)-d.MoreFindings]...)

@@ -2,6 +2,7 @@ package page
 
 import (
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -27,12 +28,36 @@ func policyPage(v *visit, d *policyData) Node {
 			Iff(d.Explanation != nil, func() Node { return explained(d.Explanation) }),
 		})),
 		Div(ID("policy-rules"), liveIf(isGet, "policy"), If(exists, Group{
-			H2(Text("Findings")), findingList(d), H2(Text("Rules")),
-			P(Class("soft"), Text(show.Count(d.Total, "rule")+" of "+show.Escaped(strings.Join(d.Files, ", ")))),
-			Map(d.Rules, ruleText), pageLinks(v, d.pagination),
+			H2(Text("Findings")), findingList(d), H2(ID("rules"), Text("Rules")), ruleList(v, d),
 		})),
 		hintLine(Text("Also: "), Code(Text("indus policy check")), Text(" and "), Code(Text("indus policy explain"))),
 	}
+}
+
+func ruleList(v *visit, d *policyData) Node {
+	if d.Rule != "" {
+		none := "There is no rule " + d.Rule + " any more: the policy has changed since."
+		return Group{
+			If(len(d.Rules) == 0, emptyList(show.Escaped(none))), Map(d.Rules, ruleText),
+			P(A(hrefTo("/policy#rules"), Text("All rules"))),
+		}
+	}
+	return Group{
+		P(Class("soft"), Text(show.Count(d.Total, "rule")+" of "+show.Escaped(strings.Join(d.Files, ", ")))),
+		Map(d.Rules, ruleText), pageLinks(v, d.pagination),
+	}
+}
+
+// ruleLinks leads from a denied request to the rules that decided.
+func ruleLinks(ids []string) Node {
+	return Map(ids, func(id string) Node {
+		return Group{Text(" by "), ruleLink(id)}
+	})
+}
+
+// ruleLink leads to the text of a rule.
+func ruleLink(id string) Node {
+	return A(hrefTo("/policy?rule="+url.QueryEscape(id)+"#rules"), Text(show.Escaped(id)))
 }
 
 func ruleText(r policy.Text) Node {
@@ -91,7 +116,7 @@ func explained(e *explanation) Node {
 	if e.Allowed {
 		class = "good"
 	}
-	return Section(Class("card"), Aria("labelledby", "verdict"),
+	return resultCard(Aria("labelledby", "verdict"),
 		H3(ID("verdict"), Text("Verdict: "), Span(Class(class), Text(e.Word))),
 		Iff(len(e.lines) > 1, func() Node { return textBlock("Reasons", escapedLines(strings.Join(e.lines[1:], "\n"))) }),
 	)

@@ -83,6 +83,26 @@ func TestThePolicyIsShownAndExplained(t *testing.T) {
 	}
 }
 
+// A denied call leads to the rule that decided, in Calls and in the audit.
+func TestADeniedCallLeadsToItsRule(t *testing.T) {
+	t.Parallel()
+	rules := "@id(\"all\") permit(principal, action, resource);\n" +
+		"@id(\"no & <b>\") forbid(principal, action, resource == Tool::\"s/merge\");\n"
+	d := newDesk(t, deskOptions{policy: rules, servers: map[string]*mcp.Server{"s": newEcho(oneTool()).Server}, audit: true})
+	d.call("", "s__merge", nil)
+	link := `by <a href="/policy?rule=no+%26+%3Cb%3E#rules">no &amp; &lt;b&gt;</a>`
+	b := d.browse()
+	for _, path := range []string{"/calls?outcome=denied", "/audit?outcome=denied"} {
+		wants(t, b.open(path), link)
+	}
+	text := b.open("/policy?rule=no+%26+%3Cb%3E")
+	wants(t, text, "forbid(principal, action, resource == Tool::&#34;s/merge&#34;)", "All rules")
+	if strings.Contains(text, "policy.cedar:1") {
+		t.Error("other rules are shown:", text)
+	}
+	wants(t, b.open("/policy?rule=gone"), "There is no rule gone any more")
+}
+
 // Bad fields of the form are refused with a text.
 func TestBadQuestionsToThePolicy(t *testing.T) {
 	t.Parallel()

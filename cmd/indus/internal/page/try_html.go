@@ -163,7 +163,7 @@ func tryAnswered(a *tryAnswer) Node {
 	if a.IsError {
 		result = Strong(Class("bad"), Text("The tool reports an error"))
 	}
-	return Section(Class("card"), Aria("labelledby", "answer"),
+	return resultCard(Aria("labelledby", "answer"),
 		H3(ID("answer"), Text("Answer")),
 		P(result, Text(", "+formatMS(a.Millis)+", "+formatBytes(int64(a.Bytes)))),
 		Map(a.Notes, func(one string) Node { return P(Class("warn"), Text(show.Escaped(one))) }),

@@ -24,7 +24,7 @@ type explainFlags struct {
 func newExplain(s show.Streams) *cobra.Command {
 	var f explainFlags
 	cmd := command.New(s, f.run, cobra.Command{
-		Use:   "explain --as PRINCIPAL ITEM [ARGS…]",
+		Use:   "explain --as PRINCIPAL ITEM [ARGUMENT]...",
 		Short: "Show the decision of the policies about a request, with the reasons",
 		Long:  explainHelp, Args: command.Needs(1, "an item: SERVER/TOOL", ""),
 	})
@@ -56,10 +56,14 @@ request, also the permits that came closest, and what would have to differ.
 
 ITEM is a tool as SERVER/TOOL or SERVER__TOOL; for --action read or subscribe
 SERVER/URI, for get SERVER/PROMPT, for ask and administer SERVER (or @VIEW). Without
-arguments, the question is whether some arguments would be permitted. No server is
-started, so key=value is always text, and the annotations of a tool are those of --claim.
+arguments, the question is whether some arguments would be permitted.
+
+Usage:
+  indus policy explain --as PRINCIPAL ITEM [ARGUMENT]... [FLAG]...
 
 ` + arguments.Help + `
+
+No server is started, so key=value is always text here, and the annotations of a tool are those of --claim.
 
 A session:
   $ indus policy explain --as alice --group dev github/merge repo=indus

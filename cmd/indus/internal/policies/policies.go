@@ -29,7 +29,8 @@ covers is denied.
 
 A session:
   $ cat policy.cedar
-  permit(principal in Group::"dev", action, resource in Server::"github");
+  permit(principal in Group::"dev", action == Action::"call",
+         resource in Server::"github");
   @approve("other")
   permit(principal, action == Action::"call",
          resource == Tool::"github/merge");
@@ -39,7 +40,7 @@ A session:
   approve
   with some arguments
   an approval by another person
-  permit policy.cedar:2
+  permit policy.cedar:3
 
 ` + exitHelp
 

@@ -52,8 +52,8 @@ func newAdd(s show.Streams) *cobra.Command {
 		`NAME=VALUE  a variable of the command's environment; NAME alone takes it
 		from the environment of indus; may be repeated`)
 	flags.VarP(command.Repeated(&f.headers), "header", "H", "'NAME: VALUE'  a header of the requests; may be repeated")
-	flags.Var(command.Repeated(&f.allow), "allow", "PATTERN  mount the tools that match alone: 'read_*'; may be repeated")
-	flags.Var(command.Repeated(&f.deny), "deny", "PATTERN  mount all tools except those that match; may be repeated")
+	flags.Var(command.Repeated(&f.allow), "allow", "PATTERN  use only tools that match, like 'read_*'; may be repeated")
+	flags.Var(command.Repeated(&f.deny), "deny", "PATTERN  use all tools except those that match; may be repeated")
 	flags.StringVar(&f.cwd, "cwd", "",
 		`DIR  where the command is started (default: a project's in the project, any other in
 		an empty directory of its own); in a project, a server of your own then waits for approval: give it
@@ -61,9 +61,9 @@ func newAdd(s show.Streams) *cobra.Command {
 	flags.BoolVar(&f.inherit, "inherit-env", false,
 		"give the command the whole environment, not only PATH, HOME and the locale")
 	flags.StringVar(&f.transport, "transport", "",
-		`T  stdio, http or sse, where that is not plain (a URL is http, which falls
-		back to sse)`)
-	flags.StringVar(&f.timeout, "timeout", "", "T  90s, or for each step: connect=30s,list=30s,call=5m,total=10m")
+		"T  stdio, http or sse (default: stdio for a command, and for a URL http, which falls back to sse)")
+	flags.StringVar(&f.timeout, "timeout", "",
+		"T  how long a request may take: 90s for each step, or by step, as in connect=30s,list=30s,call=5m,total=10m")
 	flags.BoolVar(&f.lazy, "lazy", false, "indus serve starts it when it is first needed")
 	flags.StringVar(&f.idle, "idle", "", "TIME  indus serve ends it when it was not used for this time, such as 10m")
 	flags.StringVar(&f.profile, "profile", "", `P  how its tools' schemas are adapted for a model, one of `+

@@ -235,7 +235,7 @@ func approveEach(ctx context.Context, waiting []*heldServer, s show.Streams) err
 			strings.Join(names, " "))
 	}
 	answers := s.Lines()
-	for _, w := range waiting {
+	for i, w := range waiting {
 		name, resolved := show.ShellWord(show.Clean(w.Server)), false
 		yes, err := s.Confirm(ctx, fmt.Sprintf("%sapprove %s?", w, name), answers)
 		if err == nil && yes {
@@ -245,6 +245,8 @@ func approveEach(ctx context.Context, waiting []*heldServer, s show.Streams) err
 		}
 		switch {
 		case errors.Is(err, io.EOF):
+			left := show.Names(waiting[i:], func(w *heldServer) string { return w.Server })
+			s.Reportf("not approved: %s", strings.Join(left, ", "))
 			return nil
 		case err != nil:
 			return err

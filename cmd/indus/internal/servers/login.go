@@ -31,8 +31,8 @@ func newLogin(s show.Streams) *cobra.Command {
 	})
 	cmd.Flags().BoolVar(&f.all, "all", false, "every server that requires a sign-in and has none")
 	cmd.Flags().BoolVar(&f.noBrowser, "no-browser", false,
-		`print the address to open in any browser, and read from stdin the address at
-		which that browser ends`)
+		`print the address to open in any browser; then paste the address at which that
+		browser ends, which is read from stdin`)
 	cmd.Flags().StringVar(&f.as, "as", "",
 		`PRINCIPAL  sign this caller of indus serve in, for servers with "per": "principal"
 		("user:NAME" of a key's --principal; the log of indus serve names principals)`)

@@ -37,9 +37,9 @@ func newLs(s show.Streams) *cobra.Command {
 	return cmd
 }
 
-const lsHelp = `Connect to every configured server and show its state: phase, era and revision of MCP,
-number of tools, time to connect, file, and command or URL. If a server needs a sign-in,
-the expiry of the sign-in is shown, with "per": "principal" also for each caller of indus
+const lsHelp = `Connect to every configured server and show its state: phase, era (legacy, or modern:
+MCP 2026-07-28), revision of MCP, number of tools, time to connect, file, and command or URL. If a server
+needs a sign-in, the expiry of the sign-in is shown, with "per": "principal" also for each caller of indus
 serve. If a server did not connect, the reason and a remedy are shown. A faulted server
 is no failure of ls, which exits 0. A "single" server of a cluster is not started: the
 column RUNS ONCE has the replica that runs it.

@@ -42,7 +42,8 @@ A session:
   $ indus mcp complete everything__completable-prompt department=E
   Engineering
   $ indus mcp complete everything__completable-prompt name= department=Sales
-  $ indus mcp complete 'demo://text/{resourceId}' resourceId=1`
+  $ indus mcp complete 'demo://resource/dynamic/text/{resourceId}' \
+      resourceId=1`
 
 func (f *completeFlags) complete(ctx context.Context, args []string, s show.Streams) error {
 	ref, words := args[0], args[1:]

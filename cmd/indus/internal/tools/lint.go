@@ -91,9 +91,9 @@ A session:
         /properties/count: lost minimum 1
         /properties/count: lost maximum 10
     everything__gzip-file-as-resource
-        /properties/data: lost format "uri"
+        /properties/data: lost format uri
 
-  13 tools, mounted for universal: 0 as they are, 13 changed (2 with loss), …
+  13 tools, mounted for universal: 0 as they are, 13 changed (2 with …
   as they are, they would be refused by: gemini 13, …
   $ indus mcp lint --file tools.json --provider anthropic,openai || exit
   tools.json  3 tools

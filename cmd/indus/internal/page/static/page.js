@@ -204,17 +204,39 @@ setInterval(() => {
   }
 }, 1000);
 
-// Fields with data-submit send their form when they change, such as the choice of a view.
+// Fields with data-submit send their form when they change, such as the choice of a view. By the keyboard each arrow
+// changes them: the button after them sends them then.
+let byKeyboard = false;
+document.addEventListener("keydown", () => { byKeyboard = true; });
+document.addEventListener("pointerdown", () => { byKeyboard = false; });
 document.addEventListener("change", (event) => {
-  if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
+  if (event.target.matches("[data-submit]") && !byKeyboard) event.target.form.requestSubmit();
 });
 
-// Buttons with data-copy copy the text of the element with that id.
+// After a form was sent, the focus is at its result, so that a keyboard goes on from there.
+document.addEventListener("submit", () => sessionStorage.setItem("indus-sent", byKeyboard ? "keyboard" : "pointer"));
+const sent = sessionStorage.getItem("indus-sent");
+sessionStorage.removeItem("indus-sent");
+if (sent) {
+  const find = (selector) => document.querySelector(selector);
+  const result = find("#problem:not(:empty)") ?? find("#result") ?? find("#notice:not(:empty)");
+  if (result) result.focus();
+  else if (sent === "keyboard") (find("main .wide") ?? find("main")).focus({ preventScroll: true });
+}
+
+// Buttons with data-copy copy the text of the element with that id. Without TLS, browsers of other machines do not let a
+// page copy: then the text is selected.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;
-  await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
-  button.textContent = "Copied";
+  const source = document.getElementById(button.dataset.copy);
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+    button.textContent = "Copied";
+  } catch {
+    document.getSelection().selectAllChildren(source);
+    button.textContent = "Selected: copy it";
+  }
 });
 
 // Buttons with data-ask need a second click within 10 seconds.
