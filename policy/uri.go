@@ -44,8 +44,8 @@ func CanonicalURI(text string) (string, error) {
 }
 
 func parseURI(text string) (uri, error) {
-	if i := strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune(uriCharacters, r) }); i >= 0 {
-		return uri{}, fmt.Errorf("a URI cannot contain %q: percent-encode it", []rune(text[i:])[0])
+	if err := checkCharacters(text); err != nil {
+		return uri{}, err
 	}
 	parts := uriSyntax().FindStringSubmatchIndex(text)
 	if parts == nil {
@@ -107,6 +107,13 @@ func parseURI(text string) (uri, error) {
 	plain, err := decode(u.path, isInPath)
 	u.plain = written[:before] + plain + written[before+len(u.path):]
 	return u, err
+}
+
+func checkCharacters(text string) error {
+	if i := strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune(uriCharacters, r) }); i >= 0 {
+		return fmt.Errorf("a URI cannot contain %q: percent-encode it", []rune(text[i:])[0])
+	}
+	return nil
 }
 
 // specialSchemes are the schemes that WHATWG calls special: its parser reads their URIs in more ways than RFC 3986.
