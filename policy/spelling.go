@@ -26,12 +26,12 @@ func (s *Set) Misspelt() (out []Finding) {
 
 // misspelt returns a text for each literal of the rule that no resource has.
 func (r *rule) misspelt() (texts []string) {
-	note := func(what, literal, canonical string, err error) {
+	note := func(what, literal, form string, err error) {
 		switch {
 		case err != nil:
 			texts = append(texts, fmt.Sprintf("never matches %s%q: %v", what, literal, err))
-		case literal != canonical:
-			texts = append(texts, fmt.Sprintf("never matches %s%q: write %q", what, literal, canonical))
+		case literal != form:
+			texts = append(texts, fmt.Sprintf("never matches %s%q: write %q", what, literal, form))
 		}
 	}
 	entity := func(uid types.EntityUID) {
@@ -54,8 +54,8 @@ func (r *rule) misspelt() (texts []string) {
 			if v, ok := n.(ast.NodeTypeLike); ok {
 				if part := resourcePart(v.Arg); part != "" {
 					pattern := patternText(v.Value)
-					canonical, err := canonicalPattern(part, pattern)
-					note("resource."+part+" like ", pattern, canonical, err)
+					form, err := canonicalPattern(part, pattern)
+					note("resource."+part+" like ", pattern, form, err)
 				}
 				return true
 			}
@@ -69,8 +69,8 @@ func (r *rule) misspelt() (texts []string) {
 				}
 				if part := resourcePart(pair[0]); part != "" {
 					for _, literal := range stringsOf(literalOf(pair[1])) {
-						canonical, err := canonicalPart(part, literal)
-						note("resource."+part+" == ", literal, canonical, err)
+						form, err := canonicalPart(part, literal)
+						note("resource."+part+" == ", literal, form, err)
 					}
 				}
 			}
@@ -103,7 +103,7 @@ func stringsOf(v types.Value) (all []string) {
 }
 
 // canonicalPart returns the canonical form of a part of a URI.
-func canonicalPart(part, literal string) (canonical string, err error) {
+func canonicalPart(part, literal string) (form string, err error) {
 	switch part {
 	case "uri":
 		u, err := parseURI(literal)
@@ -115,8 +115,8 @@ func canonicalPart(part, literal string) (canonical string, err error) {
 		if strings.Contains(host, ":") && !strings.HasPrefix(host, "[") {
 			host = "[" + host + "]"
 		}
-		canonical, err = canonicalHost(host)
-		return strings.Trim(canonical, "[]"), err
+		form, err = canonicalHost(host)
+		return strings.Trim(form, "[]"), err
 	}
 	if err := checkCharacters(literal); err != nil {
 		return "", err
