@@ -51,7 +51,7 @@ var roomBudget = map[string]int{
 	"approval":  1219,
 	"audit":     2180,
 	"cluster":   2202,
-	"cmd":       35516,
+	"cmd":       35520,
 	"examples":  240,
 	"gateway":   8440,
 	"host":      7430,

@@ -96,6 +96,7 @@ func (d *httpDial) run(ctx context.Context) (Conn, Handshake, error) {
 			return c, h, nil
 		}
 	}
+	h.Unprobed = d.silent
 	if failed == nil || isFinal(failed) || ctx.Err() != nil {
 		return c, h, d.fail(failed)
 	}

@@ -249,8 +249,8 @@ func TestHTTPSilentProbe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			noLeaks(t)
 			_, h := mustDial(t, dialOptions{url: serve(t, tt.h), probe: 50 * time.Millisecond})
-			if h.Era != tt.era {
-				t.Errorf("era = %s", h.Era)
+			if h.Era != tt.era || h.Unprobed != (tt.era == protocol.Legacy) {
+				t.Errorf("%+v", h)
 			}
 		})
 	}
