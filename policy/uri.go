@@ -127,10 +127,7 @@ var drive = text.Pattern(`^[A-Za-z](?:[:|]|%3[Aa]|%7[Cc])`)
 
 // checkSpecial returns an error if a parser of URLs reads a URI of a special scheme as another one.
 func checkSpecial(scheme, authority, path string, hasAuthority, emptyEnd bool) error {
-	user, host, hasUser := cutLast(authority, "@")
-	if !hasUser {
-		host = authority
-	}
+	host := authority[strings.LastIndexByte(authority, '@')+1:]
 	segments := strings.Split(path, "/")
 	switch {
 	case !hasAuthority:
@@ -141,8 +138,6 @@ func checkSpecial(scheme, authority, path string, hasAuthority, emptyEnd bool) e
 		return errors.New("the path has a drive and a dot segment")
 	case scheme != "file" && (host == "" || host[0] == ':'):
 		return fmt.Errorf("a URI of %s needs a host", scheme)
-	case hasUser && !userInfo().MatchString(user):
-		return errors.New("the user or the password is empty, or has characters that need percent-encoding")
 	case emptyEnd:
 		return errors.New("the query or the fragment is empty")
 	}
@@ -161,6 +156,8 @@ func (u *uri) authority(text string) (string, error) {
 	user, host, hasUser := cutLast(text, "@")
 	if !hasUser {
 		user, host = "", text
+	} else if !userInfo().MatchString(user) {
+		return "", errors.New("the user or the password is empty, or has characters that need percent-encoding")
 	}
 	host, port, err := splitPort(host)
 	if err != nil {
@@ -168,6 +165,9 @@ func (u *uri) authority(text string) (string, error) {
 	}
 	if host, err = canonicalHost(host); err != nil {
 		return "", err
+	}
+	if hasUser && host == "" {
+		return "", errors.New("the user has no host")
 	}
 	u.host, u.hasHost = strings.Trim(host, "[]"), host != ""
 	if port != "" {
