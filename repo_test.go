@@ -119,7 +119,7 @@ var layers = []layer{
 	{"internal/statefile", []string{"cluster", "internal/atomicfile", "internal/filelock", "internal/watch"},
 		"a value that processes share, in a file or a cluster: no idea of its meaning"},
 	{"internal/atomicfile", nil, "files: no idea of their content"},
-	{"internal/registry", []string{"internal/proxied", "internal/text"},
+	{"internal/registry", []string{"internal/httpconn", "internal/proxied", "internal/text"},
 		"entries of registries as rows: no idea of files, terminals and servers"},
 	{"internal/chain", []string{"internal/wire"}, "lines that are chained by hashes: no idea of their meaning"},
 	{"internal/sealed", []string{"internal/atomicfile", "internal/statefile"},

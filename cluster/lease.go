@@ -65,10 +65,7 @@ func Acquire(
 			return nil, &HeldError{key, holder}
 		}
 	}
-	if err := l.set(ctx, held.Revision); err != nil {
-		if errors.Is(err, ErrConflict) {
-			err = &HeldError{Key: key}
-		}
+	if err := l.take(ctx, held.Revision); err != nil {
 		return nil, err
 	}
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -76,6 +73,27 @@ func Acquire(
 	go l.run(run)
 	return l, nil
 }
+
+// take stores the key for the first time, in place of an entry with this revision.
+func (l *Lease) take(ctx context.Context, revision uint64) error {
+	sent := time.Now()
+	err := l.set(ctx, revision)
+	if !errors.Is(err, ErrConflict) {
+		return err
+	}
+	revision, err = l.stored(ctx)
+	switch {
+	case err == nil: // the engine sent it twice, and the first answer was lost
+		l.extend(revision, sent)
+		return nil
+	case errors.Is(err, errGone) && l.set(ctx, 0) == nil: // the other entry expired meanwhile
+		return nil
+	}
+	return err
+}
+
+// errGone is the error for a key that another process held a moment ago.
+var errGone = errors.New("it has just ended")
 
 func decodeLease(raw []byte) (v leaseValue) {
 	_ = json.Unmarshal(raw, &v) // otherwise it is a foreign value, which is held by nobody known
@@ -95,10 +113,15 @@ func (l *Lease) set(ctx context.Context, revision uint64) error {
 	if err != nil {
 		return err
 	}
+	l.extend(revision, sent)
+	return nil
+}
+
+// extend notes that the key was stored by a step that was sent at a time.
+func (l *Lease) extend(revision uint64, sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.revision, l.until = revision, sent.Add(l.ttl-l.ttl/leaseMargin)
-	return nil
 }
 
 const (
@@ -140,16 +163,27 @@ func (l *Lease) renew(ctx context.Context) error {
 	if !errors.Is(err, ErrConflict) {
 		return err
 	}
-	now, failed := l.kv.Get(ctx, l.key)
-	switch {
-	case errors.Is(failed, ErrNotFound):
-		return err
-	case failed != nil:
-		return failed
-	case decodeLease(now.Value).Owner != l.owner:
+	revision, err := l.stored(ctx)
+	if err != nil {
 		return err
 	}
-	return l.set(ctx, now.Revision)
+	return l.set(ctx, revision)
+}
+
+// stored returns the revision of the key if it is our own. If another process holds the lease, the error is a
+// [*HeldError].
+func (l *Lease) stored(ctx context.Context) (revision uint64, err error) {
+	now, err := l.kv.Get(ctx, l.key)
+	holder := decodeLease(now.Value)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return 0, fmt.Errorf("%w: %w", errGone, &HeldError{Key: l.key})
+	case err != nil:
+		return 0, err
+	case holder.Owner != l.owner:
+		return 0, &HeldError{l.key, holder.Data}
+	}
+	return now.Revision, nil
 }
 
 // left returns the time until the holder must have given the lease up.

@@ -39,6 +39,10 @@ func (f fetcher) do(r *http.Request) ([]byte, error) {
 		return nil, err
 	}
 	defer res.Body.Close()
+	if to, err := res.Location(); err == nil && res.StatusCode/100 == 3 {
+		return nil, fmt.Errorf("%s %s: it redirects to %s://%s, which is not followed: configure the address that answers",
+			r.Method, r.URL, to.Scheme, to.Host)
+	}
 	if res.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s %s: %s", r.Method, r.URL, res.Status)
 	}

@@ -101,7 +101,7 @@ func TestIntrospection(t *testing.T) {
 		"no JSON":         {`<html>`, "invalid character"},
 		"too much":        {`{"active":true,"sub":"` + strings.Repeat("x", 2<<20) + `"}`, "larger than"},
 		"500":             {"HTTP 500", "500"},
-		"a redirect":      {"HTTP 307", "307"},
+		"a redirect":      {"HTTP 307", "it redirects to https://evil.example, which is not followed"},
 	} {
 		i := &introspector{answer: tt.answer}
 		id, err := newIntrospection(t, i).Verify(t.Context(), "opaque-token-of-ann")

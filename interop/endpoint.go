@@ -129,6 +129,9 @@ type EndpointStatus struct {
 	Fault   *Fault        // the reason if it is faulted; nil otherwise
 	Took    time.Duration // from Open to ready; 0 before
 	Noise   int           // lines on stdout that were not messages
+	// Unprobed reports that the server did not answer the question for its era in time. It is used as a legacy server. A
+	// [Fleet] asks again with the next connection, once.
+	Unprobed bool
 	// Replacing reports that the server serves while a successor with a newer configuration connects beside it. Only a
 	// [Fleet] sets it.
 	Replacing bool
@@ -268,7 +271,7 @@ func (e *Endpoint) Status() EndpointStatus {
 	defer e.mu.Unlock()
 	s := EndpointStatus{
 		Server: e.server.ID, Phase: e.phase, Era: e.negotiated.Era, Version: e.negotiated.Version,
-		Fault: e.fault, Took: e.connectTime,
+		Fault: e.fault, Took: e.connectTime, Unprobed: e.negotiated.Unprobed,
 	}
 	if e.list != nil {
 		s.Tools = len(e.list.Tools)

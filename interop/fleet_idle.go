@@ -71,7 +71,7 @@ func (m *member) wake() {
 
 // becomeIdle makes the server idle, unless a request has begun to use e. The supervisor closes e.
 func (m *member) becomeIdle(e *Endpoint) bool {
-	m.era = e.Era()
+	m.learnEra(e)
 	next := m.newEndpoint(m.state.Load().config, false)
 	m.fleet.mu.Lock()
 	defer m.fleet.mu.Unlock()

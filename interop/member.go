@@ -48,6 +48,7 @@ type member struct {
 
 	// The fields below belong to the supervisor once it runs.
 	era          Era               // the era that the server spoke last, or may speak; "" if it is not known
+	silent       bool              // the last connection was made without an answer about the era
 	predecessors []<-chan struct{} // closed when earlier members of this id have ended; it begins after them
 	retryNow     chan struct{}     // receives a value when another attempt should start now
 	drained      <-chan struct{}   // closed when an earlier member's last calls have ended; then it tries again
@@ -93,6 +94,17 @@ func newMember(f *Fleet, server config.Server) *member {
 	s.list = s.endpoint.knownListing(known)
 	m.state.Store(&s)
 	return m
+}
+
+// learnEra notes the era of a connection for the next one. If the server was silent when it was asked for its era, the
+// next connection asks once more: it may only have been slow.
+func (m *member) learnEra(e *Endpoint) {
+	h := e.handshake()
+	m.era = h.Era
+	if h.Unprobed && !m.silent {
+		m.era = ""
+	}
+	m.silent = h.Unprobed
 }
 
 // newEndpoint makes the member's next endpoint. It starts with the era of the last connection, unless that is

@@ -59,7 +59,8 @@ func (m *member) supervise() {
 		next := pause.next()
 		switch st := m.recordLoss(e, next); {
 		case st.Era != "":
-			m.era, unsure = st.Era, false
+			m.learnEra(e)
+			unsure = false
 		case st.Fault.Kind == Timeout && (m.era == "" || unsure): // it may hang on the probe
 			m.era, unsure = Legacy, false
 		default: // the remembered era may be wrong, so the attempts use it and omit it in turn

@@ -78,6 +78,9 @@ func (e *StepError) Unreachable() bool { return isUnreachable(e.Err) }
 // Refused reports whether URL refuses the request. If it neither refuses nor is unreachable, its answer cannot be used.
 func (e *StepError) Refused() bool { return isRefused(e.Err) }
 
+// Redirects reports whether URL redirects the request to an address that is not asked.
+func (e *StepError) Redirects() bool { return errors.As(e.Err, new(*redirectError)) }
+
 // ServerError is an authorization server's refusal (RFC 6749 sections 4.1.2.1 and 5.2).
 type ServerError struct {
 	Code        string // "invalid_grant"; "" if there is none
@@ -111,7 +114,8 @@ func bareURL(raw string) string {
 //	answer                                     is            the sign-in                              the registration
 //	2xx with "error", 4xx but 408 and 429      refused       ends with its access token               stays
 //	... invalid_client, unauthorized_client    refused       ends with its access token               is discarded
-//	no answer, 408, 429, 5xx, 3xx, no JSON     unreachable   stays; discovery is read again           stays
+//	no answer, 408, 429, 5xx, no JSON          unreachable   stays; discovery is read again           stays
+//	3xx                                        neither       stays; discovery is read again           stays
 //	404, 405, 410 without "error"              refused       discovery is read again, then as above   stays
 //
 // A registration is discarded only if this program made it. A sign-out discards it too. It is also discarded if a
@@ -123,6 +127,19 @@ type statusError struct{ status int }
 
 func (e *statusError) Error() string {
 	return strings.TrimSpace(fmt.Sprintf("HTTP %d %s", e.status, http.StatusText(e.status)))
+}
+
+// redirectError is a redirect that is not followed.
+type redirectError struct {
+	to        string // without its query
+	hasSecret bool   // the request has a secret, or asks for one
+}
+
+func (e *redirectError) Error() string {
+	if e.hasSecret {
+		return "it redirects to " + e.to + ", which is not followed: a secret would go there"
+	}
+	return "it redirects to " + e.to + ", which is not followed: another origin must not speak for it"
 }
 
 // errNoDocument is a 2xx without JSON. Some web servers answer every path with a page.

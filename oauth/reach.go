@@ -173,8 +173,8 @@ func (t *eitherTransport) CloseIdleConnections() {
 // checkRedirect allows redirects of documents within their origin. Another origin must not speak for an
 // issuer. Requests with secrets are not redirected at all.
 func checkRedirect(next *http.Request, via []*http.Request) error {
-	if next.Method != http.MethodGet || !sameOrigin(next.URL, via[0].URL) || len(via) > maxRedirects {
-		return fmt.Errorf("it redirects to %s, which is not followed", bareURL(next.URL.String()))
+	if first := via[0]; first.Method != http.MethodGet || !sameOrigin(next.URL, first.URL) || len(via) > maxRedirects {
+		return &redirectError{bareURL(next.URL.String()), first.Method != http.MethodGet}
 	}
 	return nil
 }

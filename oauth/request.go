@@ -14,6 +14,7 @@ import (
 
 	"github.com/indusagi/indus/internal/httpconn"
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/secret"
 )
 
 // networkError is why there is no answer, or no complete answer.
@@ -55,6 +56,9 @@ func (w *web) post(
 	if v == nil && errors.Is(err, errNoDocument) {
 		return nil // the content of the answer to a revocation is ignored (RFC 7009 section 2.2)
 	}
+	if redirect, ok := errors.AsType[*redirectError](err); ok {
+		redirect.to = secret.New(secrets...).Mask(redirect.to)
+	}
 	if err == nil {
 		err = refusal(status, body, secrets)
 	}
@@ -86,6 +90,9 @@ func (w *web) send(
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", w.agent)
 	res, err := w.client.Do(req)
+	if redirect, ok := errors.AsType[*redirectError](err); ok {
+		return 0, nil, redirect
+	}
 	if err != nil {
 		return 0, nil, &networkError{httpconn.Reason(err)}
 	}

@@ -33,6 +33,7 @@ func (f Finding) String() string { return fmt.Sprintf("%s:%d: %s", f.File, f.Lin
 //     is empty, or a condition is required and excluded
 //   - a permit of the action list on tools, prompts and resources
 //   - a forbid that uses an argument without a test of its presence
+//   - a URI, or a part of one, that is not in canonical form
 //
 // It does not find all rules that can never apply.
 //
@@ -40,7 +41,7 @@ func (f Finding) String() string { return fmt.Sprintf("%s:%d: %s", f.File, f.Lin
 func (s *Set) Check() []Finding {
 	s.checked.Do(func() {
 		for _, r := range s.rules {
-			for _, text := range s.checkRule(r) {
+			for _, text := range append(s.checkRule(r), r.misspelt()...) {
 				s.findings = append(s.findings, Finding{r.Rule, text})
 			}
 		}

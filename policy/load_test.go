@@ -186,6 +186,44 @@ permit(principal, action, resource) when { 1 == 2 };`)
 	}
 }
 
+// TestCheckFindsURIsThatNoRequestHas checks that a literal in another than the canonical form is found, and no other.
+func TestCheckFindsURIsThatNoRequestHas(t *testing.T) {
+	for condition, want := range map[string]string{
+		`resource == Resource::"a/FILE:///srv/./x"`:                                                    `Resource::"a/FILE:///srv/./x": write "a/file:///srv/x"`,
+		`resource in [Resource::"a/https://h/", Resource::"a/https://h:443/"]`:                         `Resource::"a/https://h:443/": write "a/https://h/"`,
+		`resource != Resource::"a/file:/srv/x"`:                                                        `Resource::"a/file:/srv/x": a URI of file begins with file://`,
+		`resource == Resource::"notes"`:                                                                `Resource::"notes": write SERVER/URI`,
+		`resource.uri == "https://H.example"`:                                                          `resource.uri == "https://H.example": write "https://h.example/"`,
+		`["file:///a%7e", "file:///b"].contains(resource.uri)`:                                         `resource.uri == "file:///a%7e": write "file:///a~"`,
+		`resource.uri like "file:///srv/%73*"`:                                                         `resource.uri like "file:///srv/%73*": write "file:///srv/s*"`,
+		`resource.uri like "*a b"`:                                                                     `resource.uri like "*a b": a URI cannot contain ' ': percent-encode it`,
+		`resource.path like "/srv//*"`:                                                                 `resource.path like "/srv//*": the path has an empty segment`,
+		`resource.path == "/a/../b"`:                                                                   `resource.path == "/a/../b": write "/b"`,
+		`resource has host && resource.host == "Intranet.Example."`:                                    `resource.host == "Intranet.Example.": write "intranet.example"`,
+		`resource has host && resource.host like "*.Example"`:                                          `resource.host like "*.Example": write "*.example"`,
+		`resource has host && resource.host == "[2001:DB8::1]"`:                                        `resource.host == "[2001:DB8::1]": write "2001:db8::1"`,
+		`resource.scheme == "HTTPS"`:                                                                   `resource.scheme == "HTTPS": write "https"`,
+		`resource has query && resource.query == "?a"`:                                                 `resource.query == "?a": write "a"`,
+		`resource == Resource::"a/file:///srv/x" || resource == Resource::"a/x:{y}"`:                   ``,
+		`resource.uri like "https*" || resource.uri like "https://h*" || resource.uri like "*secret*"`: ``,
+		`resource has host && (resource.host == "2001:db8::1" || resource.host like "10.*")`:           ``,
+		`resource.path like "*%2*" || resource.path like "/a\*/*" || resource.path == "x"`:             ``,
+	} {
+		s := parse(t, "permit(principal, action == Action::\"read\", resource) when { "+condition+" };")
+		var got string
+		for _, f := range s.Check() {
+			got += strings.TrimPrefix(f.String(), "policy.cedar:1: never matches ")
+		}
+		if got != want || len(s.Misspelt()) != len(s.Check()) {
+			t.Errorf("%s\n%q\n%q", condition, got, want)
+		}
+	}
+	s := parse(t, `forbid(principal, action, resource == Resource::"a/file:///srv/%73");`)
+	if got := s.Misspelt(); len(got) != 1 {
+		t.Error(got)
+	}
+}
+
 func TestRulesHaveTheirText(t *testing.T) {
 	s := parse(t, `// A comment; with a semicolon.
 @id("first") // here too;

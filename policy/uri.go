@@ -44,8 +44,8 @@ func CanonicalURI(text string) (string, error) {
 }
 
 func parseURI(text string) (uri, error) {
-	if i := strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune(uriCharacters, r) }); i >= 0 {
-		return uri{}, fmt.Errorf("a URI cannot contain %q: percent-encode it", []rune(text[i:])[0])
+	if err := checkCharacters(text); err != nil {
+		return uri{}, err
 	}
 	parts := uriSyntax().FindStringSubmatchIndex(text)
 	if parts == nil {
@@ -109,6 +109,13 @@ func parseURI(text string) (uri, error) {
 	return u, err
 }
 
+func checkCharacters(text string) error {
+	if i := strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune(uriCharacters, r) }); i >= 0 {
+		return fmt.Errorf("a URI cannot contain %q: percent-encode it", []rune(text[i:])[0])
+	}
+	return nil
+}
+
 // specialSchemes are the schemes that WHATWG calls special: its parser reads their URIs in more ways than RFC 3986.
 var specialSchemes = []string{"file", "http", "https", "ws", "wss", "ftp"}
 
@@ -120,10 +127,7 @@ var drive = text.Pattern(`^[A-Za-z](?:[:|]|%3[Aa]|%7[Cc])`)
 
 // checkSpecial returns an error if a parser of URLs reads a URI of a special scheme as another one.
 func checkSpecial(scheme, authority, path string, hasAuthority, emptyEnd bool) error {
-	user, host, hasUser := cutLast(authority, "@")
-	if !hasUser {
-		host = authority
-	}
+	host := authority[strings.LastIndexByte(authority, '@')+1:]
 	segments := strings.Split(path, "/")
 	switch {
 	case !hasAuthority:
@@ -134,8 +138,6 @@ func checkSpecial(scheme, authority, path string, hasAuthority, emptyEnd bool) e
 		return errors.New("the path has a drive and a dot segment")
 	case scheme != "file" && (host == "" || host[0] == ':'):
 		return fmt.Errorf("a URI of %s needs a host", scheme)
-	case hasUser && !userInfo().MatchString(user):
-		return errors.New("the user or the password is empty, or has characters that need percent-encoding")
 	case emptyEnd:
 		return errors.New("the query or the fragment is empty")
 	}
@@ -154,6 +156,8 @@ func (u *uri) authority(text string) (string, error) {
 	user, host, hasUser := cutLast(text, "@")
 	if !hasUser {
 		user, host = "", text
+	} else if !userInfo().MatchString(user) {
+		return "", errors.New("the user or the password is empty, or has characters that need percent-encoding")
 	}
 	host, port, err := splitPort(host)
 	if err != nil {
@@ -161,6 +165,9 @@ func (u *uri) authority(text string) (string, error) {
 	}
 	if host, err = canonicalHost(host); err != nil {
 		return "", err
+	}
+	if hasUser && host == "" {
+		return "", errors.New("the user has no host")
 	}
 	u.host, u.hasHost = strings.Trim(host, "[]"), host != ""
 	if port != "" {

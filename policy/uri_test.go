@@ -35,7 +35,8 @@ func TestCanonicalURI(t *testing.T) {
 		{"file:a/../b", ""}, {"http://0x7f.1/", ""}, {"http://2130706433/", ""}, {"http://127.1/", ""},
 		{"http://0177.0.0.1/", ""}, {"http://ex%61mple.com/", ""}, {"http://[::ffff:127.0.0.1]/", ""},
 		{"http://[fe80::1%25eth0]/", ""}, {"http://[::1/", ""}, {"http://a:99999/", ""}, {"http://a:b/", ""},
-		{"http://./", ""}, {"https://.", ""}, {"file:///c:x/../b", ""}, {"file:///u:p@h/%2E%2e/b", ""},
+		{"repo://@h/a", ""}, {"repo://:@h/a", ""}, {"repo://u:@h/a", ""}, {"repo://u@v@h/a", ""}, {"repo://u;v@h/a", ""}, {"repo://u@", ""},
+		{"repo://u:p@h/a", "repo://u:p@h/a"}, {"http://./", ""}, {"https://.", ""}, {"file:///c:x/../b", ""}, {"file:///u:p@h/%2E%2e/b", ""},
 	} {
 		got, err := policy.CanonicalURI(c.uri)
 		if got != c.want || (err != nil) != (c.want == "") {

@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -79,7 +80,7 @@ type detail struct {
 	raw     json.RawMessage // the first piece
 	whole   bool            // there is no other piece
 	members map[string]json.RawMessage
-	texts   map[string]*strings.Builder
+	texts   map[string]*bytes.Buffer // the JSON of strings that the pieces continue, without the quotes
 }
 
 func (d *details) add(raw json.RawMessage) {
@@ -99,7 +100,7 @@ func (d *details) add(raw json.RawMessage) {
 	if joined == nil {
 		joined = &detail{
 			raw: bytes.Clone(raw), whole: true,
-			members: map[string]json.RawMessage{}, texts: map[string]*strings.Builder{},
+			members: map[string]json.RawMessage{}, texts: map[string]*bytes.Buffer{},
 		}
 		d.all = append(d.all, joined)
 		if d.byIndex == nil {
@@ -112,15 +113,14 @@ func (d *details) add(raw json.RawMessage) {
 		joined.whole = false
 	}
 	for name, value := range members {
-		var s string
 		isText := name == "text" || name == "summary" || name == "data"
 		switch {
 		case string(value) == "null" && joined.members[name] != nil:
-		case isText && string(value) != "null" && json.Unmarshal(value, &s) == nil:
+		case isText && value[0] == '"':
 			if joined.texts[name] == nil {
-				joined.texts[name] = &strings.Builder{}
+				joined.texts[name] = &bytes.Buffer{}
 			}
-			joined.texts[name].WriteString(s)
+			joined.texts[name].Write(value[1 : len(value)-1]) // escaped: a pair of surrogates may be split
 			joined.members[name] = value
 		default:
 			joined.members[name] = value
@@ -134,7 +134,7 @@ func (d *details) joined() (all []json.RawMessage) {
 		raw := one.raw
 		if !one.whole {
 			for name, s := range one.texts {
-				one.members[name], _ = json.Marshal(s.String())
+				one.members[name] = slices.Concat([]byte{'"'}, s.Bytes(), []byte{'"'})
 			}
 			raw, _ = json.Marshal(one.members)
 		}

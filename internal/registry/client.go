@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/internal/httpconn"
 	"github.com/indusagi/indus/internal/proxied"
 	"github.com/indusagi/indus/internal/text"
 )
@@ -366,9 +367,7 @@ func (c *Client) failure(format string, arguments ...any) error {
 
 // cause returns the reason of a failed request without its address.
 func cause(err error) error {
-	if u := (*url.Error)(nil); errors.As(err, &u) {
-		err = u.Err
-	}
+	err = httpconn.Reason(err)
 	if IsOffline(err) {
 		return fmt.Errorf("it cannot be reached: %w", err)
 	}

@@ -58,8 +58,9 @@ func (x *scanner) word(start int) int {
 		}
 	}
 	if x.s[max(0, start-1)] == '<' && end < len(s) && s[end] == '>' && IsSecretName(s[start:end]) { // an element of XML
-		to := quotedEnd(s, end+1, '<')
-		if to > 0 && strings.HasPrefix(s[to:], "</") && isValue(s[end+1:to]) {
+		value, _, _ := strings.Cut(s[end+1:min(len(s), end+1+maxQuoted)], "<") // which no value has
+		to := end + 1 + len(value)
+		if strings.HasPrefix(s[to:], "</") && isValue(value) && quotedEnd(s[:to+1], end+1, '<') == to {
 			return x.take(end+1, to)
 		}
 	}

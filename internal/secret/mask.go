@@ -236,10 +236,13 @@ func (n *needle) steps(s, want string) (out []step) {
 	if c == want[0] && c != '\\' {
 		out = oneByte
 	}
+	isInside := len(want) < len(n.text) && want[0] > ' ' && want[0] != '\\'
 	switch {
-	case c == '\\' && n.base64 && len(s) > 1 && (s[1] == 'n' || s[1] == 'r'):
+	case isInside && isWrapped(s, want[0]):
+		return []step{{lineBreak(s), 0}}
+	case c == '\\' && n.base64 && len(s) > 1 && (s[1] == 'n' || s[1] == 'r' || s[1] == 't'):
 		return []step{{2, 0}}
-	case n.base64 && (c == '\n' || c == '\r' || c == ' '):
+	case n.base64 && (c == '\n' || c == '\r' || c == ' ' || c == '\t'):
 		return []step{{1, 0}}
 	case n.base64 && (c == '-' && want[0] == '+' || c == '_' && want[0] == '/'), c == '+' && want[0] == ' ':
 		return oneByte
@@ -249,7 +252,14 @@ func (n *needle) steps(s, want string) (out []step) {
 			have -= own // these belong to the escape of the next character
 		}
 		if have >= need {
-			return []step{{have, need}}
+			out = []step{{have, need}}
+		}
+		if at := backslashes(s); at < len(s) && strings.IndexByte("uUx", s[at]) >= 0 { // \u005c is a backslash
+			decodeEscape(s, func(is string, read int) {
+				if is == `\` {
+					out = append(out, step{read, 1})
+				}
+			})
 		}
 	case c == '\\', c == '%', c == '&':
 		decodeEscape(s, func(is string, read int) {
@@ -259,6 +269,26 @@ func (n *needle) steps(s, want string) (out []step) {
 		})
 	}
 	return out
+}
+
+// lineBreak returns the length of a line break at the beginning of s, also an escaped one, with the blanks after it.
+func lineBreak(s string) (n int) {
+	for _, end := range []string{"\r\n", "\n", `\r\n`, `\n`} {
+		if strings.HasPrefix(s, end) {
+			n = len(end)
+			break
+		}
+	}
+	for end := min(len(s), n+maxIndent); n > 0 && n < end && (s[n] == ' ' || s[n] == '\t'); {
+		n++
+	}
+	return n
+}
+
+// isWrapped reports whether s begins with a line break and the next byte of a secret.
+func isWrapped(s string, next byte) bool {
+	n := lineBreak(s)
+	return n > 0 && n < len(s) && s[n] == next
 }
 
 var oneByte = []step{{1, 1}}

@@ -41,9 +41,12 @@ var encodings = map[string]func(string) string{
 	"base64 in a URL": func(s string) string {
 		return url.QueryEscape(base64.StdEncoding.EncodeToString([]byte(s)))
 	},
-	"base64, one before":  func(s string) string { return base64.StdEncoding.EncodeToString([]byte(":" + s + "\n")) },
-	"base64, two before":  func(s string) string { return base64.URLEncoding.EncodeToString([]byte("u:" + s + "?")) },
-	"base64, wrapped":     func(s string) string { return wrapped(base64.StdEncoding.EncodeToString([]byte(s))) },
+	"base64, one before": func(s string) string { return base64.StdEncoding.EncodeToString([]byte(":" + s + "\n")) },
+	"base64, two before": func(s string) string { return base64.URLEncoding.EncodeToString([]byte("u:" + s + "?")) },
+	"base64, wrapped":    func(s string) string { return wrapped(base64.StdEncoding.EncodeToString([]byte(s))) },
+	"base64, indented": func(s string) string {
+		return strings.ReplaceAll(wrapped(base64.StdEncoding.EncodeToString([]byte(s))), "\n", "\n\t")
+	},
 	"base64, and escaped": func(s string) string { return quoted(wrapped(base64.StdEncoding.EncodeToString([]byte(s)))) },
 }
 
@@ -81,6 +84,24 @@ func TestMaskFindsEveryEncoding(t *testing.T) {
 					t.Errorf("%s of %q: %q, want %q", name, v, got, want)
 				}
 			}
+		}
+	}
+}
+
+// TestMaskFindsWhatWasWrapped checks a secret with a line break within it, or with a backslash as a number. A line break
+// after the beginning of a secret is none.
+func TestMaskFindsWhatWasWrapped(t *testing.T) {
+	set := secret.New("hunter2-hunter2", `C:\pass\name`)
+	for text, want := range map[string]string{
+		"a hunter2-\nhunter2.":       "a <secret>.",
+		"a hunt\r\n    er2-hunter2.": "a <secret>.",
+		`"a hunter2-\r\nhunter2"`:    `"a <secret>"`,
+		"hunter2-\nother":            "hunter2-\nother",
+		`C:\u005cpass\\name`:         `<secret>`,
+		`C:\pass\name`:               `<secret>`,
+	} {
+		if got := uncounted(set.Mask(text)); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }

@@ -25,6 +25,14 @@ type Style struct {
 	Defaults bool
 	// Name writes the name of a property. If it is nil, [Name] is used.
 	Name func(string) string
+
+	known map[reference][]string // the types of references that were written; nil if they are not kept
+}
+
+// reference is the target of a reference at a depth.
+type reference struct {
+	target *node
+	depth  int
 }
 
 // Line is the style for one line of a list.
@@ -60,7 +68,7 @@ func Plain(n *node) string {
 
 // Signature returns the parameters of a tool with this input schema: (path: string, limit?: integer).
 func (s Schema) Signature(st Style) string {
-	s = s.Resolved()
+	s, st.known = s.Resolved(), map[reference][]string{}
 	var all []string
 	size := 2
 	for i, p := range s.Parameters() {
@@ -82,6 +90,7 @@ func (s Schema) Signature(st Style) string {
 
 // Declarations returns the [Schema.Parameters], each with its type.
 func (s Schema) Declarations(st Style) (all []string) {
+	st.known = map[reference][]string{}
 	for _, p := range s.Parameters() {
 		all = append(all, st.declaration(p, st.Depth-1))
 	}
@@ -148,7 +157,14 @@ func (st Style) alternatives(s Schema, depth int) []string {
 		if depth == 1 || target.Node == nil || target.Is("n") {
 			return []string{Name(ref[strings.LastIndexByte(ref, '/')+1:])}
 		}
-		return st.alternatives(target, depth)
+		at := reference{target.Node, depth}
+		all, isKnown := st.known[at]
+		if !isKnown {
+			if all = st.alternatives(target, depth); st.known != nil {
+				st.known[at] = all
+			}
+		}
+		return all
 	}
 	if v := s.Get("const"); v != nil {
 		return []string{Value(v)}

@@ -104,17 +104,47 @@ func FuzzSignature(f *testing.F) {
 	})
 }
 
-// TestSignatureIsLinear checks that many parameters with one large type take linear time.
+// TestSignatureIsLinear checks that signatures and declarations take linear time, also if parameters share large types.
 func TestSignatureIsLinear(t *testing.T) {
-	linear.Check(t, "a shared type", 500*time.Millisecond, func(size int) func() {
-		all := func(member string) string {
-			var b strings.Builder
-			for i := 0; b.Len() < size/2; i++ {
-				fmt.Fprintf(&b, `"p%d":%s,`, i, member)
-			}
-			return b.String() + `"z":{}`
+	plain := signature.Style{Depth: 4, Choices: 6, Object: 60, Defaults: true} // without a limit of bytes
+	// many returns members of half the size.
+	many := func(size int, member string) string {
+		var b strings.Builder
+		for i := 0; b.Len() < size/2; i++ {
+			fmt.Fprintf(&b, `"p%d":%s,`, i, strings.ReplaceAll(member, "#I", fmt.Sprint(i)))
 		}
-		raw := json.RawMessage(`{"properties":{` + all(`{"$ref":"#/$defs/a"}`) + `},"$defs":{"a":{"type":"object","properties":{` + all("{}") + `}}}}`)
-		return func() { signature.Parse(raw).Signature(signature.Line) }
-	})
+		return b.String() + `"z":{}`
+	}
+	large := func(size int) string { return `{"type":"object","properties":{` + many(size, "{}") + `}}` }
+	for name, of := range map[string]func(size int) string{
+		"a shared type": func(size int) string {
+			return `{"properties":{` + many(size, `{"$ref":"#/$defs/a"}`) + `},"$defs":{"a":` + large(size) + `}}`
+		},
+		"a list of a shared type": func(size int) string {
+			return `{"properties":{` + many(size, `{"type":"array","items":{"anyOf":[{"$ref":"#/$defs/a"},{"type":"null"}]}}`) +
+				`},"$defs":{"a":` + large(size) + `}}`
+		},
+		"a shared type in a shared type": func(size int) string {
+			return `{"properties":{` + many(size, `{"$ref":"#/$defs/b"}`) + `},"$defs":{"a":` + large(size) +
+				`,"b":{"type":"object","properties":{"x":{"$ref":"#/$defs/a"}}}}}`
+		},
+		"types of their own": func(size int) string {
+			return `{"properties":{` + many(size, `{"$ref":"#/$defs/p#I"}`) + `},"$defs":{` + many(size, `{"type":"string"}`) + `}}`
+		},
+		"a shared choice": func(size int) string {
+			return `{"properties":{` + many(size, `{"$ref":"#/$defs/a"}`) + `},"$defs":{"a":{"enum":[` +
+				strings.Repeat(`"x",`, size/8) + `1]}}}`
+		},
+		"required names": func(size int) string {
+			return `{"properties":{` + many(size, `{}`) + `},"required":["` + strings.Repeat(`p","`, size/8) + `"]}`
+		},
+	} {
+		linear.Check(t, name, 500*time.Millisecond, func(size int) func() {
+			raw := json.RawMessage(of(size))
+			return func() {
+				signature.Parse(raw).Signature(signature.Line)
+				signature.Parse(raw).Declarations(plain)
+			}
+		})
+	}
 }

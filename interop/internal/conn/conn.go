@@ -79,6 +79,8 @@ type Handshake struct {
 	// Asks reports that the server is able to send requests. A legacy server over streamable HTTP without a session is
 	// not.
 	Asks bool
+	// Unprobed reports that a server at a URL did not answer server/discover in time. It may be modern and slow.
+	Unprobed bool
 }
 
 // Options are used for every transport. The zero value is valid.

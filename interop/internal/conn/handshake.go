@@ -56,7 +56,13 @@ func (s *session) initialize(ctx context.Context, version string) (Handshake, er
 // notifyInitialized completes the handshake of a legacy session.
 func (s *session) notifyInitialized(ctx context.Context) error {
 	err := s.notify(ctx, protocol.NoteInitialized, nil)
-	if err == nil || ctx.Err() != nil {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		if late, ok := errors.AsType[*DeadlineError](context.Cause(ctx)); ok {
+			return &InitializedError{late}
+		}
 		return err
 	}
 	if unsent, ok := errors.AsType[*UnsentError](err); ok {

@@ -30,12 +30,22 @@ func DialHTTP(ctx context.Context, u URL, o Options) (Conn, Handshake, error) {
 	c, h, err := (&httpDial{Options: o, server: server}).run(ctx)
 	if err != nil {
 		server.close()
-		if ctx.Err() != nil {
-			err = ctx.Err()
-		}
-		return nil, Handshake{}, err
+		return nil, Handshake{}, endedBy(ctx, err)
 	}
 	return c, h, nil
+}
+
+// endedBy returns the cause of the end of the context instead of the error of a step, if it has ended. A step names
+// itself only if its deadline passed after initialize had been answered.
+func endedBy(ctx context.Context, err error) error {
+	started, ok := errors.AsType[*InitializedError](err)
+	switch {
+	case ctx.Err() == nil:
+		return err
+	case ok && errors.As(started, new(*DeadlineError)):
+		return started
+	}
+	return ctx.Err()
 }
 
 // httpDial is one attempt to connect, with the errors of its steps so far.
@@ -86,6 +96,7 @@ func (d *httpDial) run(ctx context.Context) (Conn, Handshake, error) {
 			return c, h, nil
 		}
 	}
+	h.Unprobed = d.silent
 	if failed == nil || isFinal(failed) || ctx.Err() != nil {
 		return c, h, d.fail(failed)
 	}

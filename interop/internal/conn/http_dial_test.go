@@ -249,8 +249,8 @@ func TestHTTPSilentProbe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			noLeaks(t)
 			_, h := mustDial(t, dialOptions{url: serve(t, tt.h), probe: 50 * time.Millisecond})
-			if h.Era != tt.era {
-				t.Errorf("era = %s", h.Era)
+			if h.Era != tt.era || h.Unprobed != (tt.era == protocol.Legacy) {
+				t.Errorf("%+v", h)
 			}
 		})
 	}
@@ -313,6 +313,41 @@ func TestHTTPDialEndsWithItsContext(t *testing.T) {
 		go func() { <-requested; cancel() }()
 		if c, _, err := dial(ctx, dialOptions{url: s.URL}); c != nil || err != context.Canceled {
 			t.Errorf("err = %v", err)
+		}
+		s.Close()
+	}
+}
+
+// TestInitializedWithoutAnswer checks that the error names notifications/initialized if the time to connect ends while
+// the server does not answer it.
+func TestInitializedWithoutAnswer(t *testing.T) {
+	noLeaks(t)
+	for name, dial := range map[string]func(context.Context, dialOptions) (Conn, Handshake, error){"/mcp": dialHTTP, "/sse": dialSSE} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		answers := make(chan string, 1)
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
+			if hr.Method == http.MethodGet {
+				rawEvents(w, "event: endpoint\ndata: /sse\n\n")
+				rawEvents(w, "data: "+<-answers+"\n\n")
+				<-hr.Context().Done()
+				return
+			}
+			switch r := readRequest(hr); {
+			case r.Method == protocol.NoteInitialized:
+				cancel(&DeadlineError{After: time.Second, What: "no answer"})
+				<-hr.Context().Done()
+			case r.Method != protocol.MethodInitialize:
+				http.NotFound(w, hr)
+			case name == "/sse":
+				answers <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{}}}`, r.ID)
+				w.WriteHeader(202)
+			default:
+				rawAnswer(w, r, `{"protocolVersion":"2025-06-18","capabilities":{}}`)
+			}
+		}))
+		_, _, err := dial(ctx, dialOptions{url: s.URL + name})
+		if err == nil || err.Error() != "notifications/initialized: no answer within 1s" {
+			t.Errorf("%s: %v", name, err)
 		}
 		s.Close()
 	}

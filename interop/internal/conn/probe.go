@@ -45,7 +45,7 @@ func openStream(ctx context.Context, f framer, o Options, era protocol.Era) (Con
 	}
 	if err != nil {
 		s.Close()
-		if ctx.Err() != nil {
+		if ctx.Err() != nil && !errors.As(err, new(*InitializedError)) {
 			err = context.Cause(ctx)
 			if lateErr := s.lateError(ctx, 0); lateErr != ctx.Err() { //nolint:errorlint // it may be ctx.Err() itself
 				err = lateErr

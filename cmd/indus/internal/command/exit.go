@@ -94,6 +94,8 @@ func ExitCode(err error) int {
 		return ExitCode(own.Err)
 	case errors.As(err, &unknown):
 		return ExitUsage
+	case errors.Is(err, cluster.ErrUnavailable):
+		return ExitUnreachable
 	case isForbidden(err):
 		return ExitForbidden
 	case errors.As(err, &rpc):

@@ -1,10 +1,12 @@
 package command_test
 
 import (
+	"fmt"
 	"os"
 	"syscall"
 	"testing"
 
+	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 )
 
@@ -17,6 +19,16 @@ func TestAFullDiskIsNoUsageError(t *testing.T) {
 			Op: "write", Path: "mcp.json", Err: err,
 		})); got != want {
 			t.Errorf("%v: exit code %d, want %d", err, got, want)
+		}
+	}
+}
+
+// TestExitCodeOfASilentCluster checks that state which cannot be reached is 4 at every step of a start.
+func TestExitCodeOfASilentCluster(t *testing.T) {
+	silent := fmt.Errorf("NATS: %w", cluster.ErrUnavailable)
+	for _, err := range []error{silent, command.AsUsage(silent), command.StateError("keys", silent), fmt.Errorf("serve: %w", silent)} {
+		if got := command.ExitCode(err); got != command.ExitUnreachable {
+			t.Errorf("%v: exit code %d", err, got)
 		}
 	}
 }

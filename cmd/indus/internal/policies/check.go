@@ -40,6 +40,7 @@ error, unless --strict is set:
   - a rule that repeats another rule
   - a permit of Action::"list" on tools, prompts and resources
   - a forbid that uses an argument without testing that it is present
+  - a URI, or a part of one, that no request has: it is not in canonical form
 
 It does not find every rule that can never apply.
 

@@ -174,7 +174,11 @@ func eventLine(e interop.Event) string {
 	case st.Fault != nil:
 		return "ready without tools: " + strings.TrimPrefix(st.Fault.Error(), e.Server+": ")
 	}
-	return fmt.Sprintf("ready, %s (MCP %s, %s)", show.Count(st.Tools, "tool"), st.Version, show.Duration(st.Took))
+	note := ""
+	if st.Unprobed {
+		note = "; it did not answer server/discover in time, and is used as an older server"
+	}
+	return fmt.Sprintf("ready, %s (MCP %s, %s)%s", show.Count(st.Tools, "tool"), st.Version, show.Duration(st.Took), note)
 }
 
 // burstCounts counts recent reports by server. A server that keeps changing, by intent or not, must not hide reports

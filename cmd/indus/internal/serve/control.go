@@ -70,7 +70,7 @@ func (f *serveFlags) openControl(ctx context.Context, c *mcpconfig.Config, s sho
 		return nil, command.AsUsage(err)
 	}
 	if k.policy.Load() != nil {
-		s.Reportf("policy: %s", k.describe())
+		k.report(s, "policy")
 	}
 	if err := k.openApprovals(ctx, f.approvalsOf(c), f.shared, s); err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ func (k *control) follow(before, now *mcpconfig.Policy, g *gateway.Gateway, s sh
 	if err != nil {
 		return err
 	}
-	s.Reportf("the policy has changed: %s", k.describe())
+	k.report(s, "the policy has changed")
 	g.PolicyChanged()
 	return nil
 }
@@ -217,6 +217,25 @@ func (k *control) describe() string {
 	}
 	return fmt.Sprintf("%s of %s", show.Count(p.Current().Len(), "rule"), p.Path())
 }
+
+// report reports the policy that decides, and the rules that compare URIs which no request has.
+func (k *control) report(s show.Streams, event string) {
+	s.Reportf("%s: %s", event, k.describe())
+	p := k.policy.Load()
+	if p == nil {
+		return
+	}
+	notes := p.Current().Misspelt()
+	for _, note := range notes[:min(len(notes), maxPolicyNotes)] {
+		s.Reportf("note: %s", note)
+	}
+	if len(notes) > maxPolicyNotes {
+		s.Reportf("note: %d more: indus policy check", len(notes)-maxPolicyNotes)
+	}
+}
+
+// maxPolicyNotes limits the notes about one version of a policy.
+const maxPolicyNotes = 10
 
 // watched returns the files and directories whose changes can change the policy.
 func (k *control) watched() []string {
@@ -244,7 +263,7 @@ func (k *control) reload(g *gateway.Gateway, s show.Streams) {
 		s.Reportf("the policy can be read again, and is as before: %s", k.describe())
 	}
 	if changed {
-		s.Reportf("the policy has changed: %s", k.describe())
+		k.report(s, "the policy has changed")
 		g.PolicyChanged()
 	}
 }

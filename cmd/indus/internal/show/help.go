@@ -68,12 +68,12 @@ func Parts(text string) (parts []Part) {
 		default:
 			n = paragraphLines(lines, at)
 		}
-		for i, more := range lines[1:n] {
-			if p.Text == "" && i == 0 {
-				p.Text = strings.TrimSpace(more)
-			} else {
-				p.Text += " " + strings.TrimSpace(more)
+		if n > 1 {
+			all := Where([]string{p.Text}, func(s string) bool { return s != "" })
+			for _, more := range lines[1:n] {
+				all = append(all, strings.TrimSpace(more))
 			}
+			p.Text = strings.Join(all, " ")
 		}
 		parts, lines = append(parts, p), lines[n:]
 	}
@@ -142,17 +142,18 @@ func Reflow(text string, width int) string {
 // break. Columns within the line stay.
 func fold(line string, isCommand bool, width int) (lines []string) {
 	in := indentOf(line)
+	before, rest := line[:in], line[in:]
 	mark := ""
 	if isCommand {
 		mark = " \\"
 	}
-	for first := in + 1; Columns(line) > width; first = in + hanging {
-		at := strings.LastIndexByte(HardWrap(line, width-len(mark)+1)[0], ' ')
-		if at <= first { // the first word, also behind "$ ", is too wide
+	for first := in + 1; beginning(rest, width-len(before)) != rest; first = in + hanging {
+		at := strings.LastIndexByte(beginning(rest, width-len(before)-len(mark)+1), ' ')
+		if len(before)+at <= first { // the first word, also behind "$ ", is too wide
 			break
 		}
-		lines = append(lines, strings.TrimRight(line[:at], " ")+mark)
-		line = strings.Repeat(" ", in+hanging) + strings.TrimLeft(line[at:], " ")
+		lines = append(lines, strings.TrimRight(before+rest[:at], " ")+mark)
+		before, rest = strings.Repeat(" ", in+hanging), strings.TrimLeft(rest[at:], " ")
 	}
-	return append(lines, line)
+	return append(lines, before+rest)
 }

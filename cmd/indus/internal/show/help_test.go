@@ -3,8 +3,10 @@ package show_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/testkit/linear"
 )
 
 // TestWrappedTextHasTheBreaksOfItsReader has the needs of all callers: the usage of a flag is a raw string with line
@@ -79,5 +81,17 @@ A session:
       text at the end`
 	if got := show.Reflow(help, 27); got != want {
 		t.Errorf("%s\nwant:\n%s", got, want)
+	}
+}
+
+// TestReflowIsLinear checks that a long line or a long paragraph takes linear time.
+func TestReflowIsLinear(t *testing.T) {
+	for name, shape := range map[string]string{
+		"a command": "  $ a b c ", "a paragraph": "some words\n", "an item": "  --x  a b\n        c d ",
+	} {
+		linear.Check(t, name, 100*time.Millisecond, func(size int) func() {
+			text := strings.Repeat(shape, size/len(shape))
+			return func() { show.Reflow(text, 80) }
+		})
 	}
 }

@@ -218,6 +218,16 @@ func HardWrap(s string, width int) (lines []string) {
 	return append(lines, s[start:])
 }
 
+// beginning returns as much of a text as fits into the width.
+func beginning(s string, width int) string {
+	for i, r := range s {
+		if width -= runeColumns(r); width < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
 // minTextWidth is the minimum width of the second column. In less space, text continues below the item.
 const minTextWidth = 24
 

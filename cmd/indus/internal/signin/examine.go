@@ -42,6 +42,8 @@ func Advice(err error, server string) string {
 			`documentation names`
 	case !ok:
 		return ""
+	case step.Redirects():
+		return "the operator of the server must name the final address in its metadata, or serve it without a redirect"
 	case step.Unreachable():
 		return "the server does not answer: is it running, and can it be reached from here?"
 	case step.Step == oauth.StepToken && !step.Refused():
