@@ -98,7 +98,7 @@ func exits(ts *testscript.TestScript, _ *scene, args []string) {
 func startProgram(ts *testscript.TestScript, sc *scene, args []string) {
 	program := args[1]
 	if program == "indus" {
-		program = programFor(args[2:])
+		program = programBeside(sc.name, args[2:])
 	}
 	path, err := exec.LookPath(program)
 	ts.Check(err)

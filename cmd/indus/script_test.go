@@ -35,6 +35,7 @@ func TestScripts(t *testing.T) {
 // scene is the state that the commands of one script share.
 type scene struct {
 	t        testing.TB
+	name     string
 	control  *fixture.Control // the connection to its fixtures
 	programs map[string]*program
 	guarded  *signInServer // nil until a script starts one
@@ -42,12 +43,13 @@ type scene struct {
 
 func setup(env *testscript.Env) error {
 	t := env.T().(testing.TB)
-	sc := &scene{t: t, control: fixture.NewControl(t), programs: map[string]*program{}}
+	name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
+	sc := &scene{t: t, name: name, control: fixture.NewControl(t), programs: map[string]*program{}}
 	env.Values["scene"] = sc
 	node, everything := peers.Everything(t, "stdio")
 	_, filesystem := peers.Filesystem(t, env.WorkDir)
 	home := filepath.Join(env.WorkDir, "home")
-	for name, value := range map[string]string{
+	for variable, value := range map[string]string{
 		"HOME":            home,
 		"USERPROFILE":     home,
 		"XDG_CONFIG_HOME": filepath.Join(home, ".config"),
@@ -61,9 +63,9 @@ func setup(env *testscript.Env) error {
 		"GORACE":          os.Getenv("GORACE"),
 		"INDUS_KEYCHAIN":  "off", // the keychain of the machine is not used
 		"BROWSER":         "browser",
-		"PATH":            scriptPath(strings.TrimPrefix(filepath.Base(env.WorkDir), "script-"), env.Getenv("PATH")),
+		"PATH":            scriptPath(name, env.Getenv("PATH")),
 	} {
-		env.Setenv(name, value)
+		env.Setenv(variable, value)
 	}
 	return nil
 }
