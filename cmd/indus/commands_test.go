@@ -109,8 +109,7 @@ func startProgram(ts *testscript.TestScript, sc *scene, args []string) {
 func scriptEnvironment(ts *testscript.TestScript) (env []string) {
 	for _, name := range []string{
 		"HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "WORK", "NODE", "EVERYTHING", "FILESYSTEM", "FIXTURE",
-		"CONTROL", "MARK",
-		"HTTP", "SSE", "URL", "REGISTRY", "INDUS_TOKEN", "INDUS_KEYCHAIN", "INDUS_STORE_KEY", "GOTRACEBACK",
+		"LISTS", "CONTROL", "MARK", "HTTP", "SSE", "URL", "REGISTRY", "INDUS_TOKEN", "INDUS_KEYCHAIN", "INDUS_STORE_KEY", "GOTRACEBACK",
 	} {
 		env = append(env, name+"="+ts.Getenv(name))
 	}

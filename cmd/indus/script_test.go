@@ -18,7 +18,10 @@ var update = flag.Bool("update", false, "write what commands print into the file
 //
 //	"everything": {"command": "${NODE}", "args": ["${EVERYTHING}", "stdio"]}
 //	"fs":         {"command": "${NODE}", "args": ["${FILESYSTEM}", "${WORK}"]}
+//	"listed":     {"command": "${FIXTURE}", "args": ["-era", "legacy", "-list-file", "${LISTS}/everything.json"]}
 //	"odd":        {"command": "${FIXTURE}", "args": ["-control", "${CONTROL}", "-listerror"]}
+//
+// The server "listed" is in Go and has the list of the real one, for a script whose subject is not the server.
 //
 // commands_test.go has the commands of scripts, in addition to testscript's own.
 func TestScripts(t *testing.T) {
@@ -48,6 +51,10 @@ func setup(env *testscript.Env) error {
 	env.Values["scene"] = sc
 	node, everything := peers.Everything(t, "stdio")
 	_, filesystem := peers.Filesystem(t, env.WorkDir)
+	lists, err := filepath.Abs("../../schema/testdata/corpus/servers")
+	if err != nil {
+		return err
+	}
 	home := filepath.Join(env.WorkDir, "home")
 	for variable, value := range map[string]string{
 		"HOME":            home,
@@ -58,6 +65,7 @@ func setup(env *testscript.Env) error {
 		"EVERYTHING":      everything[0],
 		"FILESYSTEM":      filesystem[0],
 		"FIXTURE":         fixture.Build(t),
+		"LISTS":           lists,
 		"CONTROL":         sc.control.Addr(),
 		"MARK":            newMark(),
 		"GORACE":          os.Getenv("GORACE"),
