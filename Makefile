@@ -45,8 +45,8 @@ $(PEERS): testdata/peers/package.json testdata/peers/package-lock.json
 	npm ci --prefix testdata/peers --no-audit --no-fund
 
 # These packages are tested without the detector, which makes them several times as slow. cmd/indus and the official suite start
-# processes: what runs there is tested with the detector by its own packages, and the scripts of serve, session and page have an
-# indus with it (INDUS_RACE). The others start no goroutine of their own. gateway counts what a call allocates, which it cannot
+# processes: what runs there is tested with the detector by its own packages, and what the scripts of serve, session and page
+# start has it (INDUS_RACE). The others start no goroutine of their own. gateway counts what a call allocates, which it cannot
 # while the detector is on. make race has the detector everywhere. The packages that take longest stand first.
 UNRACED := ./cmd/indus ./internal/testkit/conformance ./internal/testkit/fidelity . ./schema/... ./policy/... ./mcpconfig/... \
 	./toolbox/standard/... ./cmd/indus/internal/page/... ./internal/jsontree/... ./internal/keyword ./internal/rank \

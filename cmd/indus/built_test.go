@@ -62,17 +62,27 @@ func programFor(args []string) string {
 	return "indus"
 }
 
-// detectedScripts are the beginnings of the names of scripts whose commands all have the race detector. In the others a
-// program that runs beside the script has it as programFor decides.
-var detectedScripts = []string{"serve", "session", "page"}
+// begins reports whether the name of a script begins with one of these words.
+func begins(script string, with ...string) bool {
+	return slices.ContainsFunc(with, func(word string) bool { return strings.HasPrefix(script, word) })
+}
 
-// scriptPath returns the PATH of a script.
+// scriptPath returns the PATH of a script. A session is a command that runs and ends, and has the race detector: all
+// commands of its scripts have it, and those of the others have none.
 func scriptPath(script, path string) string {
-	begins := func(name string) bool { return strings.HasPrefix(script, name) }
-	if slices.ContainsFunc(detectedScripts, begins) == raceDetector || otherIndus() == "" {
+	if begins(script, "session") == raceDetector || otherIndus() == "" {
 		return path
 	}
 	return filepath.Dir(otherIndus()) + string(os.PathListSeparator) + path
+}
+
+// programBeside returns the program that runs indus with these arguments beside a script. In the scripts of serve and page
+// it has the race detector, if it keeps it.
+func programBeside(script string, args []string) string {
+	if !raceDetector && keepsDetector(args) && begins(script, "serve", "page") && otherIndus() != "" {
+		return otherIndus()
+	}
+	return programFor(args)
 }
 
 func TestServeKeepsTheRaceDetector(t *testing.T) {
@@ -88,10 +98,17 @@ func TestServeKeepsTheRaceDetector(t *testing.T) {
 	if got := programFor([]string{"mcp", "ls"}); raceDetector && got != plain {
 		t.Errorf("indus mcp ls runs %s", got)
 	}
-	for _, script := range []string{"serve_http", "approve"} {
-		path, own := scriptPath(script, "/bin"), script == "serve_http" == raceDetector
+	for _, script := range []string{"session", "serve_http", "approve"} {
+		path, own := scriptPath(script, "/bin"), script == "session" == raceDetector
 		if (path == "/bin") != (own || otherIndus() == "") {
 			t.Errorf("the PATH of %s is %s", script, path)
+		}
+	}
+	for line, kept := range map[string]bool{"serve_http serve": true, "page page": true, "serve_http mcp ls": false, "approve serve": raceDetector} {
+		words := strings.Fields(line)
+		got := programBeside(words[0], words[1:])
+		if hasDetector := got == "indus" == raceDetector; otherIndus() != "" && hasDetector != kept {
+			t.Errorf("%s starts %s", line, got)
 		}
 	}
 	if otherIndus() == "" {

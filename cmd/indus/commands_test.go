@@ -98,7 +98,7 @@ func exits(ts *testscript.TestScript, _ *scene, args []string) {
 func startProgram(ts *testscript.TestScript, sc *scene, args []string) {
 	program := args[1]
 	if program == "indus" {
-		program = programFor(args[2:])
+		program = programBeside(sc.name, args[2:])
 	}
 	path, err := exec.LookPath(program)
 	ts.Check(err)
@@ -109,8 +109,7 @@ func startProgram(ts *testscript.TestScript, sc *scene, args []string) {
 func scriptEnvironment(ts *testscript.TestScript) (env []string) {
 	for _, name := range []string{
 		"HOME", "USERPROFILE", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "WORK", "NODE", "EVERYTHING", "FILESYSTEM", "FIXTURE",
-		"CONTROL", "MARK",
-		"HTTP", "SSE", "URL", "REGISTRY", "INDUS_TOKEN", "INDUS_KEYCHAIN", "INDUS_STORE_KEY", "GOTRACEBACK",
+		"LISTS", "CONTROL", "MARK", "HTTP", "SSE", "URL", "REGISTRY", "INDUS_TOKEN", "INDUS_KEYCHAIN", "INDUS_STORE_KEY", "GOTRACEBACK",
 	} {
 		env = append(env, name+"="+ts.Getenv(name))
 	}

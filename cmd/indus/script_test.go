@@ -18,7 +18,10 @@ var update = flag.Bool("update", false, "write what commands print into the file
 //
 //	"everything": {"command": "${NODE}", "args": ["${EVERYTHING}", "stdio"]}
 //	"fs":         {"command": "${NODE}", "args": ["${FILESYSTEM}", "${WORK}"]}
+//	"listed":     {"command": "${FIXTURE}", "args": ["-era", "legacy", "-list-file", "${LISTS}/everything.json"]}
 //	"odd":        {"command": "${FIXTURE}", "args": ["-control", "${CONTROL}", "-listerror"]}
+//
+// The server "listed" is in Go and has the list of the real one, for a script whose subject is not the server.
 //
 // commands_test.go has the commands of scripts, in addition to testscript's own.
 func TestScripts(t *testing.T) {
@@ -35,6 +38,7 @@ func TestScripts(t *testing.T) {
 // scene is the state that the commands of one script share.
 type scene struct {
 	t        testing.TB
+	name     string
 	control  *fixture.Control // the connection to its fixtures
 	programs map[string]*program
 	guarded  *signInServer // nil until a script starts one
@@ -42,12 +46,17 @@ type scene struct {
 
 func setup(env *testscript.Env) error {
 	t := env.T().(testing.TB)
-	sc := &scene{t: t, control: fixture.NewControl(t), programs: map[string]*program{}}
+	name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
+	sc := &scene{t: t, name: name, control: fixture.NewControl(t), programs: map[string]*program{}}
 	env.Values["scene"] = sc
 	node, everything := peers.Everything(t, "stdio")
 	_, filesystem := peers.Filesystem(t, env.WorkDir)
+	lists, err := filepath.Abs("../../schema/testdata/corpus/servers")
+	if err != nil {
+		return err
+	}
 	home := filepath.Join(env.WorkDir, "home")
-	for name, value := range map[string]string{
+	for variable, value := range map[string]string{
 		"HOME":            home,
 		"USERPROFILE":     home,
 		"XDG_CONFIG_HOME": filepath.Join(home, ".config"),
@@ -56,14 +65,15 @@ func setup(env *testscript.Env) error {
 		"EVERYTHING":      everything[0],
 		"FILESYSTEM":      filesystem[0],
 		"FIXTURE":         fixture.Build(t),
+		"LISTS":           lists,
 		"CONTROL":         sc.control.Addr(),
 		"MARK":            newMark(),
 		"GORACE":          os.Getenv("GORACE"),
 		"INDUS_KEYCHAIN":  "off", // the keychain of the machine is not used
 		"BROWSER":         "browser",
-		"PATH":            scriptPath(strings.TrimPrefix(filepath.Base(env.WorkDir), "script-"), env.Getenv("PATH")),
+		"PATH":            scriptPath(name, env.Getenv("PATH")),
 	} {
-		env.Setenv(name, value)
+		env.Setenv(variable, value)
 	}
 	return nil
 }

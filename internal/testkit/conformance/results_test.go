@@ -73,16 +73,6 @@ func suite(t *testing.T, url, revision string) []scenario {
 	return all
 }
 
-// runScenario runs one scenario of a revision.
-func runScenario(t *testing.T, url, revision, name string) scenario {
-	t.Helper()
-	dir := t.TempDir()
-	_, _ = peers.Conformance(t, "server", "--url", url, "--spec-version", revision, "--scenario", name, "-o", dir)
-	s := count(t, dir, name)
-	s.scored, s.asker = true, true
-	return s
-}
-
 // count returns the results of a scenario's checks.
 func count(t *testing.T, dir, name string) scenario {
 	t.Helper()
