@@ -80,6 +80,22 @@
 // editors wait, so that no change fails because of another one. If a project's file is a link to a file outside of the
 // project, [Open] and [Rewrite] return an error.
 //
+// # Passes
+//
+// A file becomes servers in passes. Each pass reads only the result of the pass before.
+//
+//	file       a source: path, scope, whether its user approved it        search.go
+//	document   its text as a tree, with positions                         document.go
+//	rawRow     one row: its members by name, each with a position         rows.go
+//	typed      a field of the row with the kind that the table of fields  typed.go
+//	           gives it; its texts still have variables
+//	value      a text with its variables replaced, the text of the file,  value.go
+//	           and the sources of the replaced parts
+//	Row        the decision: state, reason, fingerprint of the approval   resolve.go
+//
+// Values that have to be fetched are replaced in a second run of the values pass alone. The table of fields is package
+// mcpconfig/internal/fields.
+//
 // # Errors
 //
 // [Read] fails for a path that does not exist, because a typo must not load another configuration. It also fails for a

@@ -13,6 +13,7 @@ import (
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
+	"github.com/indusagi/indus/mcpconfig/internal/fields"
 	"github.com/indusagi/indus/mcpconfig/internal/foreign"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -182,8 +183,7 @@ func (f *configFile) note(offset int, reason, hint string) {
 // noteMember notes a member with a misspelt name, and returns the name that was meant. Other unknown names belong to
 // other programs.
 func (f *configFile) noteMember(name string, m *hujson.ObjectMember) (intended string) {
-	known := []string{"servers", "mcpServers", "views", "auth", "policy", "policyMode", "audit", "approvals", "cluster",
-		"changes"}
+	known := fields.Names(fields.File())
 	if slices.Contains(known, name) {
 		return ""
 	}

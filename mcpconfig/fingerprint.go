@@ -13,18 +13,8 @@ import (
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
+	"github.com/indusagi/indus/mcpconfig/internal/fields"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
-)
-
-var (
-	// uncoveredKeys holds the keys that affect neither the command line nor the destination of data. It also holds the
-	// keys that the fingerprint covers in another form.
-	uncoveredKeys = []string{
-		"name", "id", "type", "transport", "era", "timeout", "lazy", "idle", "maxPrincipals", "maxConcurrent", "maxQueue",
-		"single", "changes", "profile", "enabled", "disabled",
-	}
-	// expandedKeys holds the keys that count only with their variables replaced.
-	expandedKeys = []string{"command", "args", "cwd", "url"}
 )
 
 // hasFetch reports whether a value may have a ${file:…} or ${cmd:…}. Such a value counts as it is written, even if the
@@ -58,8 +48,8 @@ func (r *reading) fingerprint() string {
 	var row map[string]any
 	_ = json.Unmarshal(text, &row) // a row that is not an object is skipped
 	maps.DeleteFunc(row, func(name string, _ any) bool {
-		v := r.fields[name]
-		return v == nil || slices.Contains(uncoveredKeys, name) || slices.Contains(expandedKeys, name) && !hasFetch(v)
+		v, cover := r.fields[name], fields.Find(fields.Row(), name).Cover
+		return v == nil || cover == fields.Uncovered || cover == fields.Replaced && !hasFetch(v)
 	})
 	written, _ := json.Marshal(row)
 	slices.Sort(r.usedNames)
@@ -91,11 +81,8 @@ const pinSeparator = "."
 // data.
 func decidesStart(field string) bool {
 	name, _, _ := strings.Cut(field, "[")
-	return slices.Contains([]string{
-		"command", "args", "cwd", "url",
-		"oauth.issuer", "oauth.clientMetadataUrl", "oauth.identityProvider.issuer",
-		"tls.ca", "tls.cert", "tls.key",
-	}, name)
+	cover := fields.Find(fields.Row(), strings.Split(name, ".")...).Cover
+	return cover == fields.Replaced || cover == fields.Decisive
 }
 
 // pinOf returns the fingerprint of the fields of a server that decide its command line, its directory, or the

@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop/config"
-	"github.com/indusagi/indus/mcpconfig/internal/foreign"
+	"github.com/indusagi/indus/mcpconfig/internal/fields"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -101,14 +101,9 @@ func (r *reading) read() {
 	s.Single = r.Kind == config.KindStdio && r.single()
 }
 
-// rowKeys returns the keys that a row may have.
-func rowKeys() []string {
-	return append(foreign.NativeKeys(), "name", "id", "transport", "disabled")
-}
-
 // collect sorts the members of a row by name. If two have one name, the later one counts.
 func (r *reading) collect() {
-	known, seen := rowKeys(), map[string]*hujson.Value{}
+	known, seen := fields.Names(fields.Row()), map[string]*hujson.Value{}
 	for name, m := range tree.Members(r.v) {
 		if before := seen[name]; before != nil {
 			r.duplicates = append(r.duplicates, before)
@@ -158,7 +153,7 @@ func suggestKey(name string) string {
 			return key
 		}
 	}
-	if near := text.Nearest(name, rowKeys(), 1); len(near) == 1 {
+	if near := text.Nearest(name, fields.Names(fields.Row()), 1); len(near) == 1 {
 		return near[0]
 	}
 	return ""

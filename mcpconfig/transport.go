@@ -8,14 +8,14 @@ import (
 	"github.com/indusagi/indus/internal/httpconn"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop/config"
+	"github.com/indusagi/indus/mcpconfig/internal/fields"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// processKeys are the keys of a server that is a child process. remoteKeys are the keys of a server at a URL.
-var (
-	processKeys = []string{"args", "env", "envFile", "cwd", "inheritEnv", "instances", "single"}
-	remoteKeys  = []string{"headers", "oauth", "tls", "forwardHeaders", "authorization"}
-)
+// keysOf returns the keys of a server that is a child process, or of a server at a URL.
+func keysOf(side fields.Side) []string {
+	return fields.RowNames(func(f fields.Field) bool { return f.Side == side })
+}
 
 // transport reads how the row's server is reached.
 func (r *reading) transport() {
@@ -27,11 +27,11 @@ func (r *reading) transport() {
 	switch {
 	case hasURL && hasCommand && declared == config.KindStdio:
 		reason := `the row has both "url" and "command"; by its transport it is a command, and`
-		r.remarkUnused(reason, append([]string{"url"}, remoteKeys...)...)
+		r.remarkUnused(reason, append([]string{"url"}, keysOf(fields.Remote)...)...)
 		r.stdio()
 	case hasURL && hasCommand:
 		r.remarkUnused(`the row has both "url" and "command"; it is a url, and`,
-			append([]string{"command"}, processKeys...)...)
+			append([]string{"command"}, keysOf(fields.Process)...)...)
 		r.remote(declared)
 	case hasURL && declared == config.KindStdio:
 		r.skip(r.offset, `transport "stdio" needs a "command", and the row has a "url"`, `remove "transport"`)
@@ -39,10 +39,10 @@ func (r *reading) transport() {
 		r.skip(r.offset, fmt.Sprintf(`transport %q needs a "url", and the row has a "command"`, declared),
 			`remove "transport"`)
 	case hasURL:
-		r.remarkUnused("a server with a url is not started, so", processKeys...)
+		r.remarkUnused("a server with a url is not started, so", keysOf(fields.Process)...)
 		r.remote(declared)
 	case hasCommand:
-		r.remarkUnused("a server with a command is not called over HTTP, so", remoteKeys...)
+		r.remarkUnused("a server with a command is not called over HTTP, so", keysOf(fields.Remote)...)
 		r.stdio()
 	case r.fields["command"] != nil:
 		r.skip(r.fields["command"].StartOffset, `"command" is empty`, "")
