@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -113,7 +112,7 @@ func (f *configFile) foreign(client string) *fileError {
 			f.row(key, &row.Value)
 			continue
 		}
-		e := entry{n: len(f.entries) + 1, file: f, key: key, v: &row.Value}
+		e := entry{n: len(f.entries) + 1, file: f, v: &row.Value}
 		e.Row = Row{File: f.path, Scope: f.scope, State: Skipped, Reason: row.Bad.Reason, Hint: row.Bad.Hint}
 		e.Server.ID = row.ID
 		e.Line, e.column = f.doc.Position(row.At)
@@ -142,21 +141,6 @@ func (f *configFile) rowNote(m tree.Note, id string, n int, state State) Note {
 	note := f.noteAt(m.At, m.Reason, m.Hint)
 	note.Server, note.Row, note.State = id, n, state
 	return note
-}
-
-// projectRoot returns the directory that a file in dir belongs to. If dir is a directory in which a program keeps its
-// settings in a project, that is the directory around it.
-func projectRoot(dir string) string {
-	for _, settings := range append(foreign.SettingsDirs(), ".indusvx") {
-		up := dir
-		for settings != "." && filepath.Base(up) == path.Base(settings) {
-			up, settings = filepath.Dir(up), path.Dir(settings)
-		}
-		if settings == "." {
-			return up
-		}
-	}
-	return dir
 }
 
 // Entry is indus as a server in the file of another client. It is a command that the client starts, or the URL of a

@@ -84,16 +84,15 @@
 //
 // A file becomes servers in passes. Each pass reads only the result of the pass before.
 //
-//	file       a source: path, scope, whether its user approved it        search.go
-//	document   its text as a tree, with positions                         document.go
-//	rawRow     one row: its members by name, each with a position         rows.go
-//	typed      a field of the row with the kind that the table of fields  typed.go
-//	           gives it; its texts still have variables
-//	value      a text with its variables replaced, the text of the file,  value.go
-//	           and the sources of the replaced parts
-//	Row        the decision: state, reason, fingerprint of the approval   resolve.go
+//	source      a file: path, scope, whether its user approved it           search.go
+//	configFile  its text as a tree with positions, and its other members    file.go
+//	rawRow      the members of one row by name, each with a position        rows.go
+//	typedRow    the types of its fields; texts still have their variables   typed.go
+//	valuedRow   its values: each textValue has its text, the text of the    value.go
+//	            file and the sources of the replaced parts
+//	Row         the decision: state, reason, fingerprint of the approval    resolve.go
 //
-// Values that have to be fetched are replaced in a second run of the values pass alone. The table of fields is package
+// If values have to be fetched, only the pass of valuedRow runs again. The table of fields is package
 // mcpconfig/internal/fields.
 //
 // # Errors

@@ -26,7 +26,7 @@ type fetch struct {
 
 // expansion replaces the variables of one text of a row. No other code does that.
 type expansion struct {
-	*reading
+	*valuedRow
 	fetches []fetch  // the fetches that the text needs
 	inPath  bool     // whether the path of a ${file:…} is being read
 	ownEnv  bool     // whether a variable that is not set is looked up in the "env" of the row
@@ -135,7 +135,7 @@ func (x *expansion) expandNamed(kind, s string, lookup bool, depth int) string {
 }
 
 // ownVariable returns the value that the row's "env" gives to a variable, or nil. Of two, the last counts.
-func (r *reading) ownVariable(name string) (own *hujson.Value) {
+func (r *valuedRow) ownVariable(name string) (own *hujson.Value) {
 	if v := r.fields["env"]; v != nil && tree.Has(v, '{') {
 		own = tree.Fields(v)[name]
 	}
@@ -211,13 +211,13 @@ func (x *expansion) expandFetch(f fetch, written string, lookup bool) string {
 
 // report keeps a value of the environment, of a file or of a command, which may be a secret.
 func (x *expansion) report(value string) {
-	x.Server.Secrets = append(x.Server.Secrets, config.NewSecret(value))
+	x.server.Secrets = append(x.server.Secrets, config.NewSecret(value))
 }
 
 func (x *expansion) charge(value string) string {
 	x.nul = x.nul || strings.Contains(value, "\x00")
-	x.budget -= len(value)
-	if x.budget < 0 {
+	*x.budget -= len(value)
+	if *x.budget < 0 {
 		x.fail("the variables of this file add more than 4 MiB", "")
 		return ""
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/proc"
-	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -48,7 +47,7 @@ func (p *readContext) fetch(ctx context.Context, sources []*source) error {
 	}
 	p.eachActive(sources, func(e *entry) {
 		if len(e.fetches) > 0 {
-			e.file.reread(e, results)
+			e.file.refetch(e, results)
 		}
 	})
 	p.eachActive(sources, p.prepare)
@@ -66,36 +65,34 @@ func (p *readContext) eachActive(sources []*source, do func(*entry)) {
 	}
 }
 
-// reread reads a row once more, with the fetched values. Advice about the row was noted in the first reading.
-func (f *configFile) reread(e *entry, fetched func(fetch) fetchResult) {
-	s, second := *f.source, *f
-	s.notes = nil
-	second.source, second.budget = &s, f.rereadBudget
-	r := second.reading(entry{n: e.n, key: e.key, v: e.v}, fetched)
-	f.rereadBudget = second.budget
+// refetched returns the values of a row again, with the fetched values. Advice about the row was noted before.
+func (e *entry) refetched(fetched func(fetch) fetchResult, budget *int) *valuedRow {
+	r := newValuedRow(e.typed, e.file.site, fetched, budget)
 	if takes := r.describeProjectUse(); takes != "" && e.projectUse == "" {
-		r.skip(r.offset, "its fetched values refer to a project: it "+takes,
+		r.skip(r.at, "its fetched values refer to a project: it "+takes,
 			`write "${workspaceFolder}" where the project is meant`)
-		r.Server = config.Server{ID: r.Server.ID, Changes: r.Server.Changes}
 	}
-	if e.Pinned() && r.State == Active && !s.approved {
-		a, _ := findApproval(f.place.approved(), atomicfile.Real(s.path), e.Server.ID, e.Project)
-		if a.Fingerprint != e.Approval+pinOf(r.Server) {
+	return r
+}
+
+// refetch replaces the values of a row that may start by the fetched ones.
+func (f *configFile) refetch(e *entry, fetched func(fetch) fetchResult) {
+	r := e.refetched(fetched, &f.rereadBudget)
+	if e.Pinned() && !r.skipped && !f.approved {
+		a, _ := findApproval(f.place.approved(), atomicfile.Real(f.path), e.Server.ID, e.Project)
+		if a.Fingerprint != e.Approval+pinOf(r.server) {
 			f.setState(e, Held, "found in a project's file, and its fetched values have changed since it was approved at "+
 				a.approvedAt(), fmt.Sprintf(approveHint, ""))
 			return
 		}
 	}
-	e.Server, e.State, e.Reason, e.Hint = r.Server, r.State, r.Reason, r.Hint
-	if r.State == Active {
+	e.settle(r)
+	if !r.skipped {
 		return
 	}
 	e.Approval = ""
-	for _, n := range s.notes {
-		if n.State == r.State {
-			f.notes = append(f.notes, n)
-		}
-	}
+	r.list = slices.DeleteFunc(r.list, func(p problem) bool { return !p.skips })
+	f.report(&r.findings, e.n)
 }
 
 // Resolve fetches the values that an approval of a row of Rows covers in addition to its text. It runs each ${cmd:…},
@@ -111,15 +108,13 @@ func (c *Config) Resolve(ctx context.Context, r Row) (Row, error) {
 	if err != nil {
 		return e.Row, err
 	}
-	s, second := *e.file.source, *e.file
-	s.approved, second.source = true, &s
-	again := *e
-	second.reread(&again, results)
-	if again.State != Active {
-		return e.Row, fmt.Errorf("%s: server %s: %s", e.File, tree.Quote(e.Server.ID), again.Reason)
+	budget := e.file.rereadBudget
+	again := e.refetched(results, &budget)
+	if again.skipped {
+		return e.Row, fmt.Errorf("%s: server %s: %s", e.File, tree.Quote(e.Server.ID), again.reason)
 	}
 	row := e.Row
-	row.Server, row.Approval = again.Server, e.Approval+pinOf(again.Server)
+	row.Server, row.Approval = again.server, e.Approval+pinOf(again.server)
 	for _, f := range e.pinned {
 		content := RowFile{Path: f.target, Text: results(f).value}
 		if f.kind == "cmd" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,20 +27,24 @@ const (
 // configFile is a source that is being read.
 type configFile struct {
 	*source
+	site         *site
 	place        *readContext
 	doc          *tree.Doc
 	budget       int  // the rest of maxExpand
 	rereadBudget int  // the same, for the rows that are read again
 	policyMode   bool // the file has "policyMode"
+}
 
-	part       *bool   // whether it belongs to a project; nil: not yet known
-	rowProject *string // see rowTerritory; nil: not yet known
+// newConfigFile begins to read a source.
+func newConfigFile(s *source, p *readContext) *configFile {
+	at := &site{path: s.path, scope: s.scope, approved: s.approved, place: p}
+	return &configFile{source: s, site: at, place: p, budget: maxExpand, rereadBudget: maxExpand}
 }
 
 // read reads the rows of a source. If a whole file cannot be used, that is an error for a named file, and otherwise a
 // note.
 func (p *readContext) read(ctx context.Context, s *source) error {
-	f := &configFile{source: s, place: p, budget: maxExpand, rereadBudget: maxExpand}
+	f := newConfigFile(s, p)
 	failed := f.parse(ctx)
 	if err := ctx.Err(); err != nil {
 		return err
@@ -121,9 +124,27 @@ func (f *configFile) text(ctx context.Context) ([]byte, error) {
 
 // rows reads every member that holds servers. If two members have one name, both are read.
 func (f *configFile) rows() {
-	settings := map[string]func(*hujson.ObjectMember){
-		"auth": f.readAuth, "approvals": f.readApprovals, "cluster": f.readCluster, "registries": f.readRegistries,
-		"audit": f.readAudit,
+	settings := map[string]func(name string, m *hujson.ObjectMember){
+		"auth": func(name string, m *hujson.ObjectMember) {
+			reason := `"auth" is ignored: a project's file cannot decide which clients may connect`
+			readSetting(f, name, m, reason, &f.Auth, readAuth)
+		},
+		"audit": func(name string, m *hujson.ObjectMember) {
+			reason := `"audit" is not heeded: a project's file does not say where indus writes`
+			readSetting(f, name, m, reason, &f.Audit, readAudit)
+		},
+		"approvals": func(name string, m *hujson.ObjectMember) {
+			reason := `"approvals" is not heeded: a project's file does not say how calls are approved`
+			readSetting(f, name, m, reason, &f.Approvals, readApprovals)
+		},
+		"cluster": func(name string, m *hujson.ObjectMember) {
+			reason := `"cluster" is not heeded: a project's file does not say where indus keeps its state`
+			readSetting(f, name, m, reason, &f.Cluster, readCluster)
+		},
+		"registries": func(name string, m *hujson.ObjectMember) {
+			reason := `"registries" is not heeded: a project's file does not choose where servers come from`
+			readSetting(f, name, m, reason, &f.Registries, readRegistries)
+		},
 	}
 	var servers, others []string
 	misspelt := map[string]*hujson.ObjectMember{} // by the name that was meant
@@ -140,7 +161,7 @@ func (f *configFile) rows() {
 		case name == "policy" || name == "policyMode":
 			f.readPolicy(name, m)
 		case settings[name] != nil:
-			settings[name](m)
+			settings[name](name, m)
 		default:
 			misspelt[f.noteMember(name, m)] = m
 		}
@@ -165,14 +186,6 @@ func (f *configFile) rows() {
 		}
 	}
 	f.note(0, `holds neither "servers" nor "mcpServers"`, hint)
-}
-
-// absolute returns a path in the file. A relative path begins at the directory of the file.
-func (f *configFile) absolute(path string) string {
-	if path == "" || filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(f.base(), path)
 }
 
 // note adds a note about the file.
@@ -256,4 +269,45 @@ func (f *configFile) list(name string, v *hujson.Value) bool {
 		f.row(key, row)
 	}
 	return true
+}
+
+// row reads one row. key is its name in an object of rows, and nil in a list.
+func (f *configFile) row(key, v *hujson.Value) {
+	raw := newRawRow(len(f.entries)+1, key, v)
+	typed := newTypedRow(raw, f.changes)
+	r := newValuedRow(typed, f.site, nil, &f.budget)
+	f.report(&r.findings, raw.n)
+	if r.refused != "" {
+		f.maySet(r.fields["single"].StartOffset, r.refused)
+	}
+	e := entry{n: raw.n, file: f, v: v, typed: typed, fetches: r.fetches, pinned: r.pinned}
+	e.Row = Row{File: f.path, Scope: f.scope, Kind: r.kind, Target: r.target, Files: sortFiles(r.files)}
+	e.Line, e.column = f.doc.Position(raw.at)
+	e.settle(r)
+	if r.disabled && !r.skipped {
+		f.setState(&e, Disabled, "disabled", "")
+	}
+	r.files = e.Files
+	e.projectUse = r.describeProjectUse()
+	if e.projectUse != "" || !r.skipped && (f.scope == Project || f.scope == Explicit) {
+		e.Approval = fingerprint(r, e.Files, e.projectUse)
+	}
+	if e.projectUse != "" {
+		e.Project = atomicfile.Real(f.site.workspace())
+	}
+	f.entries = append(f.entries, e)
+}
+
+// report adds the notes about a part of the file. n is the row, or 0.
+func (f *configFile) report(found *findings, n int) {
+	for _, p := range found.list {
+		note := f.noteAt(p.at, found.about+p.reason, p.hint)
+		if found.about == "" {
+			note.Server, note.Row = p.server, n
+			if p.skips {
+				note.State = Skipped
+			}
+		}
+		f.notes = append(f.notes, note)
+	}
 }

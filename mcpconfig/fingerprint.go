@@ -39,9 +39,9 @@ func hasFetch(v *hujson.Value) bool {
 // The value of a ${cmd:…}, or of a ${file:…} outside of the project, is not known before the row is approved. If such a
 // value decides the command line or the address of a project's row, the fingerprint ends with pinSeparator. The
 // fingerprint of the value follows it: see pinOf.
-func (r *reading) fingerprint() string {
+func fingerprint(r *valuedRow, files []RowFile, projectUse string) string {
 	base := atomicfile.Real(r.base())
-	if r.State == Disabled { // its only effect is to hide others
+	if r.disabled && !r.skipped { // its only effect is to hide others
 		return digest("indus approval 3", base, string(Disabled))
 	}
 	text, _ := edit.Row(r.v)
@@ -53,11 +53,11 @@ func (r *reading) fingerprint() string {
 	})
 	written, _ := json.Marshal(row)
 	slices.Sort(r.usedNames)
-	parts := append([]string{"indus approval 3", base, string(r.Kind), string(written), pinOf(r.Server)}, r.usedNames...)
-	if r.projectUse != "" {
+	parts := append([]string{"indus approval 3", base, string(r.kind), string(written), pinOf(r.server)}, r.usedNames...)
+	if projectUse != "" {
 		parts = append(parts, "in the project", atomicfile.Real(r.workspace()))
 	}
-	for _, f := range r.Files {
+	for _, f := range files {
 		parts = append(parts, "file", atomicfile.Real(f.Path), f.Text, f.Wrong)
 	}
 	for _, w := range r.fetches {
@@ -65,8 +65,8 @@ func (r *reading) fingerprint() string {
 			parts = append(parts, "envFile", w.target)
 		}
 	}
-	if r.Server.Changes.Guards() {
-		parts = append(parts, "changes", string(r.Server.Changes))
+	if r.server.Changes.Guards() {
+		parts = append(parts, "changes", string(r.server.Changes))
 	}
 	if len(r.pinned) > 0 && r.inProject() {
 		return digest(parts...) + pinSeparator

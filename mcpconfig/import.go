@@ -134,7 +134,7 @@ func (i *imports) file(path, client string) error {
 
 // text reads the text of a file.
 func (i *imports) text(path, client string, text []byte) error {
-	f := &configFile{source: &source{path: path, scope: Explicit}, place: i.readContext}
+	f := newConfigFile(&source{path: path, scope: Explicit}, i.readContext)
 	syntax := foreign.SyntaxFor(path, text)
 	if named := foreign.SyntaxOf(client); named != "" &&
 		!strings.Contains(path[strings.LastIndexAny(path, `/\`)+1:], ".") {

@@ -31,7 +31,7 @@ func (f *configFile) readPolicy(name string, m *hujson.ObjectMember) {
 	if f.Policy == nil {
 		f.Policy = &Policy{Setting: f.settingAt(m.Name.StartOffset)}
 	}
-	r := f.newReading("policy cannot be used: ", m.Name.StartOffset)
+	r := newPart("policy cannot be used: ", m.Name.StartOffset, f.site, &f.budget)
 	switch {
 	case name == "policyMode" && f.policyMode || name == "policy" && f.Policy.Path != "":
 		r.skip(m.Name.StartOffset, name+" stands twice", "remove one of the two")
@@ -46,7 +46,8 @@ func (f *configFile) readPolicy(name string, m *hujson.ObjectMember) {
 		}
 		f.Policy.Path = path
 	}
-	f.Policy.Broken = f.Policy.Broken || r.State == Skipped
+	f.report(&r.findings, 0)
+	f.Policy.Broken = f.Policy.Broken || r.skipped
 }
 
 // checkPolicy reports a misspelt "policy", and a "policyMode" without a policy.

@@ -9,6 +9,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/internal/atomicfile"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -17,11 +18,23 @@ type entry struct {
 	Row
 	n, column  int
 	file       *configFile
-	key, v     *hujson.Value // in the file's tree; key is nil in a list
+	v          *hujson.Value // in the file's tree
+	typed      *typedRow     // nil: it cannot be read at all
 	fetches    []fetch       // the fetches before it starts
 	waitReason string        // why it must wait for approval; "" if it need not
 	projectUse string        // see describeProjectUse
 	pinned     []fetch       // the fetches that decide the command line or the address
+}
+
+// settle takes the server and the state from the values of the row.
+func (e *entry) settle(r *valuedRow) {
+	e.State, e.Reason, e.Hint, e.Server = Active, r.reason, r.hint, r.server
+	if r.skipped {
+		e.State = Skipped
+	}
+	if r.skipped || r.disabled {
+		e.Server = config.Server{ID: r.id, Changes: r.server.Changes}
+	}
 }
 
 // owner is the row that has an id. Of several searches the later one has it, in one search the first file, and in one
@@ -117,7 +130,7 @@ func (s *source) holdBack(e *entry, hasWinner bool, sources []*source, winner ow
 func (p *readContext) approvalReason(s *source, e *entry) string {
 	found := "found in a project's file, and "
 	file := atomicfile.Real(s.path)
-	if !isWithin(atomicfile.Real(e.file.base()), file) {
+	if !isWithin(atomicfile.Real(e.file.site.base()), file) {
 		found = "found in a project's file that is a link to " + tree.QuoteWord(file) + ", and "
 	}
 	here := ""
@@ -160,4 +173,29 @@ func (s *source) sortedNotes() []Note {
 		return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	return s.notes
+}
+
+// raisePolicies gives each row at least the policy that the user's own files have for its id, or in general. A
+// project's file cannot lower it.
+func raisePolicies(sources []*source) {
+	least, all := map[string]config.ChangePolicy{}, config.ChangePolicy("")
+	for _, s := range sources {
+		if !s.isUserFile() {
+			continue
+		}
+		if p, ok := policyOf(s.changes); ok {
+			all = all.Strictest(p)
+		}
+		for _, e := range s.entries {
+			least[e.Server.ID] = least[e.Server.ID].Strictest(e.Server.Changes)
+		}
+	}
+	for _, s := range sources {
+		for i := range s.entries {
+			e := &s.entries[i].Server
+			if p := least[e.ID].Strictest(all); !s.isUserFile() && p.Guards() {
+				e.Changes = e.Changes.Strictest(p)
+			}
+		}
+	}
 }

@@ -6,9 +6,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/tailscale/hujson"
-
-	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -108,50 +105,4 @@ func (r Row) MarshalJSON() ([]byte, error) {
 		Reason    string               `json:"reason,omitempty"`
 		Hint      string               `json:"hint,omitempty"`
 	}{r.Server.ID, r.Kind, r.Target, r.File, r.Line, r.Scope, r.State, r.Reason, r.Hint})
-}
-
-// maxTarget bounds the text that a hostile file can put on a terminal.
-const maxTarget = 4096
-
-// describe sets Kind and Target from the text of the file, before anything is checked or replaced. So rows that do not
-// start have them too.
-func (r *reading) describe() {
-	declared := config.KindHTTP
-	for _, field := range []string{"type", "transport"} {
-		if v := r.fields[field]; v != nil {
-			declared, _ = kindNamed(tree.Text(*v))
-		}
-	}
-	switch {
-	case r.isSet("command") && (declared == config.KindStdio || !r.isSet("url")):
-		r.Kind, r.Target = config.KindStdio, r.commandLine()
-	case r.isSet("url"):
-		r.Kind = config.KindHTTP
-		if url := tree.Text(*r.fields["url"]); url != "" { // otherwise the row will be skipped
-			r.Target = tree.QuoteWord(secret.Target(url))
-		}
-		if declared == config.KindSSE {
-			r.Kind = config.KindSSE
-		}
-	}
-	if n := len(r.Target); n > maxTarget {
-		r.Target = fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(r.Target[:maxTarget], ""), n)
-	}
-}
-
-func (r *reading) commandLine() string {
-	command := tree.Text(*r.fields["command"])
-	if command == "" { // not a string: the row will be skipped
-		return ""
-	}
-	words := []string{command}
-	for _, e := range tree.Elements(r.fields["args"]) {
-		if l, ok := e.Value.(hujson.Literal); ok && l.Kind() != 'n' {
-			words = append(words, l.String())
-		}
-	}
-	for i, w := range secret.Args(words) {
-		words[i] = tree.QuoteWord(w)
-	}
-	return strings.Join(words, " ")
 }

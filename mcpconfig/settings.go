@@ -62,26 +62,28 @@ func (f *configFile) misspeltSetting(name string, m *hujson.ObjectMember) Settin
 // readSetting reads a setting of the file with read, and stores it. If the file may not have it, reason is noted. A
 // mistake in a setting is more than a note: the setting is broken.
 func readSetting[T any, S anySetting[T]](
-	f *configFile, name string, m *hujson.ObjectMember, reason string, to *S, read func(r *reading, out S),
+	f *configFile, name string, m *hujson.ObjectMember, reason string, to *S,
+	read func(r *valuedRow, v *hujson.Value, out S),
 ) {
 	if !f.maySet(m.Name.StartOffset, reason) {
 		return
 	}
-	r := f.newReading(name+" cannot be used: ", m.Name.StartOffset)
+	r := newPart(name+" cannot be used: ", m.Name.StartOffset, f.site, &f.budget)
 	if *to != nil {
-		r.skip(r.offset, "it stands twice", "remove one of the two")
+		r.skip(r.at, "it stands twice", "remove one of the two")
 	}
 	out := S(new(T))
-	*out.place() = f.settingAt(r.offset)
-	read(r, out)
+	*out.place() = f.settingAt(r.at)
+	read(r, &m.Value, out)
 	r.refuseFetches()
-	out.place().Broken, *to = r.State == Skipped, out
+	f.report(&r.findings, 0)
+	out.place().Broken, *to = r.skipped, out
 }
 
 // refuseFetches reports the values that are fetched only for a row.
-func (r *reading) refuseFetches() {
+func (r *valuedRow) refuseFetches() {
 	if len(r.fetches) > 0 {
-		r.skip(r.offset, "${file:…} and ${cmd:…} are not read here", "take a variable, ${NAME}")
+		r.skip(r.at, "${file:…} and ${cmd:…} are not read here", "take a variable, ${NAME}")
 	}
 }
 
@@ -106,7 +108,7 @@ func equalSettings[T any, S anySetting[T]](a, b S) bool {
 // maySet reports whether the file may have a setting of indus serve, and notes reason if not. A project's file may only
 // if its user named it: trust in its servers is no permission to decide about clients or to write files.
 func (f *configFile) maySet(offset int, reason string) bool {
-	if f.scope != Project && f.approved {
+	if f.site.maySet() {
 		return true
 	}
 	f.note(offset, reason, "write it into a file of your own, or name this one with --mcp")
@@ -158,12 +160,9 @@ type Registries struct {
 }
 
 // readRegistries reads the member "registries". A project's file cannot choose where packages come from.
-func (f *configFile) readRegistries(m *hujson.ObjectMember) {
-	reason := `"registries" is not heeded: a project's file does not choose where servers come from`
-	readSetting(f, "registries", m, reason, &f.Registries, func(r *reading, out *Registries) {
-		out.URLs = r.strings("registries", &m.Value)
-		if len(out.URLs) == 0 && r.State != Skipped {
-			r.skip(r.offset, "it names no registry", `write "registries": ["https://…"]`)
-		}
-	})
+func readRegistries(r *valuedRow, v *hujson.Value, out *Registries) {
+	out.URLs = r.strings("registries", v)
+	if len(out.URLs) == 0 && !r.skipped {
+		r.skip(r.at, "it names no registry", `write "registries": ["https://…"]`)
+	}
 }

@@ -70,7 +70,7 @@ func (f *configFile) readViews(v *hujson.Value) {
 }
 
 func (f *configFile) view(name string, m *hujson.ObjectMember) {
-	r := f.newReading("view "+tree.Quote(name)+" is left out: ", m.Name.StartOffset)
+	r := newPart("view "+tree.Quote(name)+" is left out: ", m.Name.StartOffset, f.site, &f.budget)
 	out := viewEntry{View: View{Name: name, File: f.path}, source: f.source}
 	out.Line, _ = f.doc.Position(m.Name.StartOffset)
 	if len(name) > 64 || !viewName().MatchString(name) {
@@ -87,9 +87,10 @@ func (f *configFile) view(name string, m *hujson.ObjectMember) {
 		}},
 		member{"publish", storeIn(&out.Publish, r.boolean)},
 	)
+	f.report(&r.findings, 0)
 	out.Publish = out.Publish &&
 		f.maySet(m.Name.StartOffset, `"publish" is not heeded: a project's file does not publish a view`)
-	out.unreadable = r.State == Skipped
+	out.unreadable = r.skipped
 	f.views = append(f.views, out)
 }
 

@@ -12,6 +12,8 @@ type Field struct {
 	Kind  Kind
 	Cover Cover
 	Side  Side
+	// Alias is set if the field is read, and rows are written with another one in its place.
+	Alias bool
 	// About is the meaning in Markdown, with the default.
 	About string
 	// Members are the keys of a value that is an object, in the order in which errors list them.

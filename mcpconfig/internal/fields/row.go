@@ -2,12 +2,13 @@ package fields
 
 import "sync"
 
-// Row returns the fields of a row, which must not be changed. The order is the order in which rows are written. The
-// fields behind "enabled" are read, and never written into an object of rows.
+// Row returns the fields of a row, which must not be changed. The order is the order in which rows are written.
 var Row = sync.OnceValue(rowFields)
 
 func rowFields() []Field {
 	return []Field{
+		{Name: "id", Kind: aName, Cover: Uncovered, Alias: true, About: "The name of the server, in a list of rows."},
+		{Name: "name", Kind: aName, Cover: Uncovered, Alias: true, About: "The same as `id`."},
 		{Name: "command", Kind: anyText, Cover: Replaced,
 			About: "The program, looked up in `PATH`. `~/` in front is the home directory. Arguments belong into `args`."},
 		{Name: "args", Kind: arguments, Cover: Replaced, Side: Process, About: "The arguments of the program."},
@@ -42,6 +43,8 @@ func rowFields() []Field {
 		{Name: "authorization", Kind: Kind{"`forward`", '"', `"const": "forward"`, ""}, Side: Remote,
 			About: "`forward`: the server gets the client's own `Authorization` header with its request. Use it only for a " +
 				"server that accepts the same tokens as `indus serve`."},
+		{Name: "transport", Kind: aKind, Cover: Uncovered, Alias: true, About: "How the server is reached. Default: a " +
+			"`command` is `stdio`; a `url` is streamable HTTP, which falls back to SSE."},
 		{Name: "type", Kind: aKind, Cover: Uncovered, About: "The same as `transport`."},
 		{Name: "era", Kind: oneWord(0, "`auto`, `legacy` or `modern`", "auto", "legacy", "modern").with(`"default": "auto"`),
 			Cover: Uncovered, About: "The protocol of the server. `legacy` is MCP before 2026-07-28, which begins with a " +
@@ -86,11 +89,8 @@ func rowFields() []Field {
 			"tools are shaped ([schemas.md](schemas.md)). Default: as the program that mounts the server decides."},
 		{Name: "enabled", Kind: aSwitch.with(`"default": true`), Cover: Uncovered,
 			About: "`false` switches the server off, and the servers of this name in other files."},
-		{Name: "name", Kind: aName, Cover: Uncovered, About: "The name of the server, in a list of rows."},
-		{Name: "id", Kind: aName, Cover: Uncovered, About: "The same as `name`."},
-		{Name: "transport", Kind: aKind, Cover: Uncovered, About: "How the server is reached. Default: a `command` is " +
-			"`stdio`; a `url` is streamable HTTP, which falls back to SSE."},
-		{Name: "disabled", Kind: aSwitch.with(`"default": false`), Cover: Uncovered, About: "The opposite of `enabled`."},
+		{Name: "disabled", Kind: aSwitch.with(`"default": false`), Cover: Uncovered, Alias: true,
+			About: "The opposite of `enabled`."},
 	}
 }
 

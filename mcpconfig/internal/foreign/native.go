@@ -13,8 +13,7 @@ import (
 
 // writtenFields returns the fields that a row of indus has when it is written.
 func writtenFields() []fields.Field {
-	all := fields.Row()
-	return all[:1+slices.IndexFunc(all, func(f fields.Field) bool { return f.Name == "enabled" })]
+	return slices.DeleteFunc(slices.Clone(fields.Row()), func(f fields.Field) bool { return f.Alias })
 }
 
 // nativeDialect returns the dialect of indus. Its rows are copied, and checked by their reader.
