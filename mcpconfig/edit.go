@@ -102,20 +102,6 @@ func faultOf(path string, err error) error {
 	return &fileError{note: Note{File: path, Reason: edit.Reason(err), Hint: hint}, err: err}
 }
 
-// PathOf returns the path of the file of a scope. The file need not exist.
-func PathOf(scope Scope, o *Options) (string, error) {
-	p := newPlace(o)
-	if scope == Explicit || !slices.Contains([]Scope{Project, User, Legacy, LegacyAlt}, scope) {
-		return "", fmt.Errorf("the scope %q has no place of its own", scope)
-	}
-	if path := p.pathOf(scope, p.Dir); path != "" {
-		return path, nil
-	}
-	return "", &fileError{note: Note{
-		Reason: "there is no home directory to keep the user's servers in", Hint: "set HOME, or name a file",
-	}}
-}
-
 // fault returns an error about the text, with its position if it has one.
 func (e *Edit) fault(err error) error {
 	var note *tree.Note

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,22 +17,11 @@ import (
 
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/proc"
+	"github.com/indusagi/indus/interop/config"
+	"github.com/indusagi/indus/mcpconfig/internal/approvals"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
-
-const (
-	maxFetched  = 64 << 10         // bytes of one file's content or one command's output
-	commandWait = 10 * time.Second // a keyring that waits for a person takes longer; it can be unlocked first
-	commandTerm = time.Second      // from SIGTERM to SIGKILL
-	maxParallel = 4                // commands that run at the same time
-	maxCommands = 100              // of one reading, so that it ends in minutes even if every command is slow
-	maxFiles    = 1000             // of one reading, because 100,000 fit into 1 MiB
-)
-
-// fetchResult is the outcome of a fetch: a value, or the reason why there is none. The reason never shows a part of the
-// value.
-type fetchResult struct{ value, reason string }
 
 // fetch replaces each ${file:…} and ${cmd:…} in the rows that may start, and in no others. Each file is read and each
 // command run once. The error is the context's.
@@ -125,12 +115,6 @@ func (c *Config) Resolve(ctx context.Context, r Row) (Row, error) {
 		row.Files = append(slices.Clip(row.Files), content)
 	}
 	return row, nil
-}
-
-// limitReasons has the reason why a fetch beyond the limits of a reading fails.
-var limitReasons = map[string]string{
-	"cmd":  fmt.Sprintf("is not run: a reading runs at most %d commands", maxCommands),
-	"file": fmt.Sprintf("is not read: a reading reads at most %d files", maxFiles),
 }
 
 // fetchAll runs each fetch once, a few at a time. The error is the context's.
@@ -294,4 +278,37 @@ func (p *readContext) watchedPaths(found *searchResult) []string {
 		}
 	}
 	return files
+}
+
+// prepare makes the directories in which servers start. If a directory cannot be made, the row is skipped.
+func (p *readContext) prepare(e *entry) {
+	t, ok := e.Server.Transport.(config.Stdio)
+	if !ok || !t.Fresh {
+		return
+	}
+	hint := `set XDG_STATE_HOME to a directory that you alone can write, or give the server a "cwd"`
+	fail := func(reason string) {
+		e.Server = config.Server{ID: e.Server.ID}
+		e.Approval = ""
+		e.file.setState(e, Skipped, "it has no directory to start in: "+reason, hint)
+	}
+	if t.Dir == "" {
+		fail("there is no home directory")
+		return
+	}
+	if err := os.MkdirAll(t.Dir, 0o700); err != nil {
+		fail(fmt.Sprintf("%s: %s", t.Dir, edit.Reason(err)))
+		return
+	}
+	for _, dir := range []string{p.State, filepath.Dir(t.Dir), t.Dir} {
+		info, err := os.Lstat(dir)
+		if err == nil && dir != p.State && !info.IsDir() {
+			fail(dir + " is no directory but a link")
+			return
+		}
+		if err := approvals.CheckPrivate(dir); err != nil {
+			fail(err.Error())
+			return
+		}
+	}
 }

@@ -3,43 +3,17 @@ package mcpconfig
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
-	"github.com/indusagi/indus/mcpconfig/internal/fields"
 	"github.com/indusagi/indus/mcpconfig/internal/foreign"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
-
-const (
-	maxFile   = 1 << 20 // bytes of one file; a thousand servers take a tenth of it
-	maxRows   = 1000    // of one file, because half a million fit into 1 MiB
-	maxNotes  = 100     // on one row, for the same reason
-	maxExpand = 4 << 20 // bytes that the variables of one file may add, because a short ${PATH} can occur often
-)
-
-// configFile is a source that is being read.
-type configFile struct {
-	*source
-	site         *site
-	place        *readContext
-	doc          *tree.Doc
-	budget       int  // the rest of maxExpand
-	rereadBudget int  // the same, for the rows that are read again
-	policyMode   bool // the file has "policyMode"
-}
-
-// newConfigFile begins to read a source.
-func newConfigFile(s *source, p *readContext) *configFile {
-	at := &site{path: s.path, scope: s.scope, approved: s.approved, place: p}
-	return &configFile{source: s, site: at, place: p, budget: maxExpand, rereadBudget: maxExpand}
-}
 
 // read reads the rows of a source. If a whole file cannot be used, that is an error for a named file, and otherwise a
 // note.
@@ -100,10 +74,6 @@ func (f *configFile) decode(text []byte, syntax tree.Syntax) *fileError {
 		return f.errorAt(fault)
 	}
 	return nil
-}
-
-func (f *configFile) errorAt(n *tree.Note) *fileError {
-	return &fileError{note: f.noteAt(n.At, n.Reason, n.Hint)}
 }
 
 func (f *configFile) large() *fileError {
@@ -188,73 +158,6 @@ func (f *configFile) rows() {
 	f.note(0, `holds neither "servers" nor "mcpServers"`, hint)
 }
 
-// note adds a note about the file.
-func (f *configFile) note(offset int, reason, hint string) {
-	f.notes = append(f.notes, f.noteAt(offset, reason, hint))
-}
-
-// noteMember notes a member with a misspelt name, and returns the name that was meant. Other unknown names belong to
-// other programs.
-func (f *configFile) noteMember(name string, m *hujson.ObjectMember) (intended string) {
-	known := fields.Names(fields.File())
-	if slices.Contains(known, name) {
-		return ""
-	}
-	if intended = intendedMember(name, known); intended != "" {
-		f.note(m.Name.StartOffset, "unknown key "+tree.Quote(name), fmt.Sprintf("did you mean %q?", intended))
-	}
-	return intended
-}
-
-// intendedMember returns the known name that an unknown one probably means, or "".
-func intendedMember(name string, known []string) string {
-	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "", ".", "").Replace(name))
-	if meant := similarMembers[plain]; meant != "" {
-		return meant
-	}
-	for _, near := range text.Nearest(name, known, 1) {
-		if d := len(near) - len(name); d*d <= 1 || strings.EqualFold(near, name) {
-			return near
-		}
-	}
-	for begins, meant := range map[string]string{"audit": "audit", "polic": "policy", "approv": "approvals"} {
-		if strings.HasPrefix(plain, begins) {
-			return meant
-		}
-	}
-	for _, near := range text.Nearest(plain, slices.Sorted(maps.Keys(similarMembers)), 1) {
-		if d := len(near) - len(plain); d*d <= 1 && len(plain) > 8 {
-			return similarMembers[near]
-		}
-	}
-	return ""
-}
-
-// similarMembers are names in lower case that people write for a member that protects requests.
-var similarMembers = map[string]string{
-	"authentication": "auth", "authorization": "auth", "authn": "auth", "authz": "auth", "auths": "auth",
-	"policies": "policy", "policyfile": "policy", "policyfiles": "policy", "policypath": "policy", "policydir": "policy",
-	"auditlog": "audit", "auditfile": "audit", "auditpath": "audit", "audits": "audit", "auditing": "audit",
-	"approval": "approvals", "callapprovals": "approvals", "approve": "approvals",
-}
-
-// breakMisspelt marks a setting as broken if its name is misspelt. Without it, requests would go on without it: any
-// client would be admitted, or nothing recorded.
-func (f *configFile) breakMisspelt(misspelt map[string]*hujson.ObjectMember) {
-	if f.scope == Project || !f.approved {
-		return
-	}
-	if m := misspelt["auth"]; m != nil && f.Auth == nil {
-		f.Auth = &Auth{Setting: f.misspeltSetting("auth", m)}
-	}
-	if m := misspelt["audit"]; m != nil && f.Audit == nil {
-		f.Audit = &Audit{Setting: f.misspeltSetting("audit", m)}
-	}
-	if m := misspelt["approvals"]; m != nil && f.Approvals == nil {
-		f.Approvals = &CallApprovals{Setting: f.misspeltSetting("approvals", m)}
-	}
-}
-
 // list reads the rows of one member. It returns false if the file has too many rows.
 func (f *configFile) list(name string, v *hujson.Value) bool {
 	if !tree.Has(v, '{', '[') {
@@ -298,16 +201,40 @@ func (f *configFile) row(key, v *hujson.Value) {
 	f.entries = append(f.entries, e)
 }
 
-// report adds the notes about a part of the file. n is the row, or 0.
-func (f *configFile) report(found *findings, n int) {
-	for _, p := range found.list {
-		note := f.noteAt(p.at, found.about+p.reason, p.hint)
-		if found.about == "" {
-			note.Server, note.Row = p.server, n
-			if p.skips {
-				note.State = Skipped
-			}
-		}
-		f.notes = append(f.notes, note)
+// foreign reads the rows of another program's file.
+func (f *configFile) foreign(client string) *fileError {
+	mapped, wrong := foreign.Read(f.doc, client, f.place.foreign(f.path))
+	if wrong != nil {
+		return f.errorAt(wrong)
 	}
+	for i := range mapped.Rows {
+		row := &mapped.Rows[i]
+		key := &hujson.Value{StartOffset: row.At, Value: hujson.String(row.ID)}
+		if row.Bad == nil {
+			f.row(key, &row.Value)
+			continue
+		}
+		e := entry{n: len(f.entries) + 1, file: f, v: &row.Value}
+		e.Row = Row{File: f.path, Scope: f.scope, State: Skipped, Reason: row.Bad.Reason, Hint: row.Bad.Hint}
+		e.Server.ID = row.ID
+		e.Line, e.column = f.doc.Position(row.At)
+		f.entries = append(f.entries, e)
+	}
+	f.remarks(mapped)
+	return nil
+}
+
+// newValuedRow replaces the variables of a row.
+func newValuedRow(t *typedRow, at *site, fetched func(fetch) fetchResult, budget *int) *valuedRow {
+	r := &valuedRow{typedRow: *t, site: at, fetched: fetched, budget: budget}
+	r.list = slices.Clip(r.list)
+	switch r.reached {
+	case "":
+	case config.KindStdio:
+		r.stdio()
+	default:
+		r.remote()
+	}
+	r.server.Single = !r.disabled && r.kind == config.KindStdio && r.single()
+	return r
 }

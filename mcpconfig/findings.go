@@ -2,6 +2,9 @@ package mcpconfig
 
 import "fmt"
 
+// maxNotes bounds the notes on one row, because half a million mistakes fit into a file.
+const maxNotes = 100
+
 // problem is a mistake in a part of a file, or advice about it.
 type problem struct {
 	at           int

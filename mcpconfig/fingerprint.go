@@ -74,9 +74,6 @@ func fingerprint(r *valuedRow, files []RowFile, projectUse string) string {
 	return digest(parts...)
 }
 
-// pinSeparator is between the fingerprint of the written row and the fingerprint of the fetched values.
-const pinSeparator = "."
-
 // decidesStart reports whether a value of the field decides the command line, its directory, or the destination of
 // data.
 func decidesStart(field string) bool {

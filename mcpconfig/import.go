@@ -65,15 +65,6 @@ func (c Client) Import(path string, text []byte) (*Imported, error) {
 	return i.out, nil
 }
 
-func unknownClient(client string) error {
-	var names []string
-	for _, c := range foreign.All() {
-		names = append(names, c.Name)
-	}
-	return fmt.Errorf("unknown client %s; %s", tree.Quote(client),
-		choices(client, "one of "+strings.Join(names, ", "), names))
-}
-
 // imports is an import that is in progress.
 type imports struct {
 	*readContext

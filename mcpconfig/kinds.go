@@ -9,6 +9,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -261,4 +262,80 @@ func (r *findings) nameMap(field string, v *hujson.Value) map[string]string {
 		out[name] = r.nonEmpty(where, &m.Value)
 	}
 	return out
+}
+
+// typedRow is a row of which all fields without variables have their types. The other fields still have their texts.
+type typedRow struct {
+	*rawRow
+	findings
+	id       string
+	disabled bool                 // by its own keys
+	server   config.Server        // the fields without variables
+	kind     config.TransportKind // as the row is shown; "" if it has none
+	target   string
+	reached  config.TransportKind // "" if the row has no transport that can be used
+}
+
+func (r *typedRow) setID(id string) { r.id, r.server.ID, r.findings.server = id, id, id }
+
+// take reads the fields of the row that are there, in the order of members.
+func (r *typedRow) take(members ...member) {
+	for _, m := range members {
+		if v := r.fields[m.name]; v != nil {
+			m.read(m.name, v)
+		}
+	}
+}
+
+// flag returns a field that must be true or false, and whether it is there. Any other value counts as absent.
+func (r *typedRow) flag(field string) (on, present bool) {
+	v := r.fields[field]
+	if v == nil {
+		return false, false
+	}
+	switch kind, word := v.Value.Kind(), tree.Text(*v); {
+	case kind == 't' || kind == 'f':
+		return kind == 't', true
+	case word == "true" || word == "false":
+		r.note(v.StartOffset, fmt.Sprintf("%q is a string and is read as %s", field, word), "remove the quotes")
+		return word == "true", true
+	}
+	r.note(v.StartOffset,
+		fmt.Sprintf("%q is %s where true or false is expected, and is left out", field, tree.KindOf(v.Value)), "")
+	return false, false
+}
+
+// count returns a function that reads a whole number. Any other value is noted, and the row is read as if the field
+// were absent.
+func (r *typedRow) count(minimum, maximum int) func(field string, v *hujson.Value) int {
+	return func(field string, v *hujson.Value) int {
+		if n, ok := wholeNumber(v); ok && n >= minimum && n <= maximum {
+			return n
+		}
+		r.note(v.StartOffset,
+			fmt.Sprintf("%q is no whole number from %d to %d, and is left out", field, minimum, maximum), "")
+		delete(r.fields, field)
+		return 0
+	}
+}
+
+// remarkUnused notes the fields that have no effect, in one sentence that begins with reason.
+func (r *typedRow) remarkUnused(reason string, fields ...string) {
+	var there []string
+	at := r.at
+	for _, f := range fields {
+		if v := r.fields[f]; v != nil {
+			if there == nil {
+				at = v.StartOffset
+			}
+			there = append(there, f)
+		}
+	}
+	switch n := len(there); n {
+	case 0:
+	case 1:
+		r.note(at, reason+" "+there[0]+" is not used", "")
+	default:
+		r.note(at, reason+" "+strings.Join(there[:n-1], ", ")+" and "+there[n-1]+" are not used", "")
+	}
 }

@@ -42,7 +42,17 @@ func (r *valuedRow) stdio() {
 		r.noteRelativePaths()
 	}
 	if r.scope != Project { // in another project, a project's own row is another server
-		r.server.Identity = r.identity()
+		dir := r.dir
+		if r.fields["cwd"] == nil {
+			dir = textValue{}
+		}
+		for _, v := range append([]textValue{r.command, dir}, r.args...) {
+			text := v.text
+			if v.placed { // it depends only on the directory in which indus runs
+				text = v.raw
+			}
+			r.server.Identity = append(r.server.Identity, config.NewSecret(text))
+		}
 	}
 	s.Env = r.envFile(env)
 	for _, p := range env {
@@ -53,23 +63,6 @@ func (r *valuedRow) stdio() {
 	}
 	r.noteCommandLine(written)
 	r.server.Transport = s
-}
-
-// identity returns a server's command, directory and arguments, without parts that depend only on the directory in
-// which indus runs.
-func (r *valuedRow) identity() (parts []config.Secret) {
-	dir := r.dir
-	if r.fields["cwd"] == nil {
-		dir = textValue{}
-	}
-	for _, v := range append([]textValue{r.command, dir}, r.args...) {
-		text := v.text
-		if v.placed {
-			text = v.raw
-		}
-		parts = append(parts, config.NewSecret(text))
-	}
-	return parts
 }
 
 func badVariable(name string) string {

@@ -8,6 +8,7 @@ import (
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
+	"github.com/tailscale/hujson"
 )
 
 // remote reads a server at a URL.
@@ -28,29 +29,39 @@ func (r *valuedRow) remote() {
 			r.note(at, "headers "+tree.Quote(h.name)+" is left out: indus reads only gzip, deflate and identity", "")
 		}
 	}
-	if !r.skipped && !address.pending {
-		r.checkURL(to)
+	// No note shows a part of the URL, because URLs often contain a key.
+	if at := r.fields["url"].StartOffset; !r.skipped && !address.pending {
+		switch u, err := url.Parse(to); {
+		case err == nil && u.Scheme != "http" && u.Scheme != "https":
+			r.skip(at, `"url" does not begin with http:// or https://`, "")
+		case err != nil:
+			r.skip(at, `"url" is not a valid URL`, "")
+		case u.Hostname() == "":
+			r.skip(at, `"url" has no host`, "")
+		}
 	}
-	r.signIn()
+	s := &r.server
+	r.take(
+		member{"oauth", storeIn(&s.OAuth, r.oauth)},
+		member{"tls", storeIn(&s.TLS, r.tls)},
+		member{"forwardHeaders", func(field string, v *hujson.Value) {
+			s.Forward.Headers = listOf(&r.findings, "a list of headers", field, v, r.forwarded)
+		}},
+		member{"authorization", func(field string, v *hujson.Value) {
+			s.Forward.Authorization = r.oneOf("forward")(field, v) != ""
+		}},
+	)
+	if v := r.fields["oauth"]; s.Forward.Authorization {
+		if v != nil && !s.OAuth.Off {
+			r.note(v.StartOffset, `"oauth" is not used, because "authorization" is "forward"`, "remove one of the two")
+		}
+		s.OAuth = config.OAuth{Off: true}
+	}
 	if r.reached == config.KindSSE {
 		r.server.Transport = config.SSE{URL: to, Headers: headers}
 		return
 	}
 	r.server.Transport = config.HTTP{URL: to, Headers: headers}
-}
-
-// checkURL checks a URL. Its notes show no part of the URL, because URLs often contain a key.
-func (r *valuedRow) checkURL(address string) {
-	at := r.fields["url"].StartOffset
-	u, err := url.Parse(address)
-	switch {
-	case err == nil && u.Scheme != "http" && u.Scheme != "https":
-		r.skip(at, `"url" does not begin with http:// or https://`, "")
-	case err != nil:
-		r.skip(at, `"url" is not a valid URL`, "")
-	case u.Hostname() == "":
-		r.skip(at, `"url" has no host`, "")
-	}
 }
 
 // setHeaderReason returns why a row cannot set a header, or "".
@@ -59,15 +70,6 @@ func setHeaderReason(name string) string {
 		return "indus sets this header"
 	}
 	return headerNameReason(name)
-}
-
-// headerNameReason returns why a name is not a token of RFC 9110, section 5.6.2, or "".
-func headerNameReason(name string) string {
-	isSeparator := func(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c) }
-	if name == "" || strings.ContainsFunc(name, isSeparator) {
-		return "no header can have this name"
-	}
-	return ""
 }
 
 func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }

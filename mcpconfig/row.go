@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
@@ -105,4 +106,32 @@ func (r Row) MarshalJSON() ([]byte, error) {
 		Reason    string               `json:"reason,omitempty"`
 		Hint      string               `json:"hint,omitempty"`
 	}{r.Server.ID, r.Kind, r.Target, r.File, r.Line, r.Scope, r.State, r.Reason, r.Hint})
+}
+
+// RowFile is a file or a value that an approval covers by its content. It is a file of the project that a row names, or
+// the file of authorities of a project's row. After [Config.Resolve] it can also be a fetched value.
+type RowFile struct {
+	// Path is absolute, or "${cmd:…}" for the output of a command.
+	Path string `json:"path"`
+	// Text is the content. For a certificate, a key or a file outside of the project it is a digest.
+	Text string `json:"text"`
+	// Wrong is why the file cannot be read. It is "" if it can.
+	Wrong string `json:"wrong,omitempty"`
+}
+
+// pinSeparator is between the fingerprint of the written row and the fingerprint of the fetched values.
+const pinSeparator = "."
+
+// Approved is a row that a person approved.
+type Approved struct {
+	// File is the absolute path, with its symbolic links resolved.
+	File string `json:"file"`
+	// ID is the id of the row.
+	ID string `json:"id"`
+	// Project is the [Row.Project]. It is "" for a row of the project's own file.
+	Project string `json:"project,omitempty"`
+	// Fingerprint is the [Row.Approval] of the row when it was approved.
+	Fingerprint string `json:"fingerprint"`
+	// At is the time of the approval, in UTC.
+	At time.Time `json:"at"`
 }

@@ -199,23 +199,11 @@ func (r *valuedRow) forwarded(field string, v *hujson.Value) string {
 	return name
 }
 
-// signIn sets the fields of a server at a URL other than its headers.
-func (r *valuedRow) signIn() {
-	s := &r.server
-	r.take(
-		member{"oauth", storeIn(&s.OAuth, r.oauth)},
-		member{"tls", storeIn(&s.TLS, r.tls)},
-		member{"forwardHeaders", func(field string, v *hujson.Value) {
-			s.Forward.Headers = listOf(&r.findings, "a list of headers", field, v, r.forwarded)
-		}},
-		member{"authorization", func(field string, v *hujson.Value) {
-			s.Forward.Authorization = r.oneOf("forward")(field, v) != ""
-		}},
-	)
-	if v := r.fields["oauth"]; s.Forward.Authorization {
-		if v != nil && !s.OAuth.Off {
-			r.note(v.StartOffset, `"oauth" is not used, because "authorization" is "forward"`, "remove one of the two")
-		}
-		s.OAuth = config.OAuth{Off: true}
+// headerNameReason returns why a name is not a token of RFC 9110, section 5.6.2, or "".
+func headerNameReason(name string) string {
+	isSeparator := func(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c) }
+	if name == "" || strings.ContainsFunc(name, isSeparator) {
+		return "no header can have this name"
 	}
+	return ""
 }

@@ -1,13 +1,11 @@
 package mcpconfig
 
 import (
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/indusagi/indus/internal/atomicfile"
-	"github.com/indusagi/indus/internal/proc"
 	"github.com/indusagi/indus/mcpconfig/internal/foreign"
 )
 
@@ -63,17 +61,6 @@ func (s *site) inProject() bool {
 // maySet reports whether the file may have a setting of indus serve. A project's file may only if its user named it.
 func (s *site) maySet() bool { return s.scope != Project && s.approved }
 
-// isProject reports whether a directory can be a project. dir is its real path.
-func (p *readContext) isProject(dir string) bool {
-	return (p.Home == "" || dir != atomicfile.Real(p.Home)) && filepath.Dir(dir) != dir
-}
-
-// isWithin reports whether a path is a directory or is below it.
-func isWithin(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
-}
-
 // tilde replaces a leading "~/" with the home directory, if that is known.
 func (s *site) tilde(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && s.place.Home != "" {
@@ -103,26 +90,6 @@ func projectRoot(dir string) string {
 		}
 	}
 	return dir
-}
-
-// territoryOf returns the whole project around a directory: the root of the outermost repository, as a real path. It
-// returns "" if the directory is not a project, or if the user's own configuration or state is in it.
-func (p *readContext) territoryOf(dir string) string {
-	root := atomicfile.Real(dir)
-	if !p.isProject(root) {
-		return ""
-	}
-	for up := root; p.isProject(up); up = filepath.Dir(up) {
-		if _, err := os.Lstat(filepath.Join(up, ".git")); err == nil {
-			root = up
-		}
-	}
-	for _, own := range []string{p.XDG, p.State} {
-		if own != "" && isWithin(root, atomicfile.Real(own)) {
-			return ""
-		}
-	}
-	return root
 }
 
 // rowTerritory returns the project of the file's rows. For a row of the user, it returns the project in which the row
@@ -166,32 +133,6 @@ func (s *site) namesProject(text string) bool {
 
 func isNameByte(c byte) bool {
 	return c == '-' || c == '_' || c == '.' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c >= 0x80
-}
-
-// cutPath returns a list of directories in which to look for programs. Relative directories are left out, and so are
-// directories of the project beside which a row of the user would start. avoided holds the directories of the project.
-func (p *readContext) cutPath(list string) (path string, excluded []string) {
-	project, current := p.territoryOf(p.Dir), p.territoryOf(".") // p.Dir may have been named, and be in another project
-	isInProject := func(dir string) bool {
-		return project != "" && isWithin(project, dir) || current != "" && isWithin(current, dir)
-	}
-	var paths []string
-	for _, dir := range filepath.SplitList(list) {
-		switch {
-		case !filepath.IsAbs(dir):
-		case isInProject(dir) || isInProject(atomicfile.Real(dir)):
-			excluded = append(excluded, dir)
-		default:
-			paths = append(paths, dir)
-		}
-	}
-	if excluded == nil {
-		return list, nil
-	}
-	if paths == nil {
-		return proc.Command{}.SearchPath(), excluded
-	}
-	return strings.Join(paths, string(filepath.ListSeparator)), excluded
 }
 
 // ownPath returns the PATH of a row that does not belong to the project. It is "" if that is the PATH of this process.

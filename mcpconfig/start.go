@@ -1,13 +1,10 @@
 package mcpconfig
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/interop/config"
-	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -15,17 +12,6 @@ import (
 // program and no file. Everything else is first shown to a person. The approval covers the shown content: see
 // describeProjectUse, resolve and fingerprint. The exception is a path that the user wrote out: it means the same
 // wherever indus runs, so no clone can choose it.
-
-// RowFile is a file or a value that an approval covers by its content. It is a file of the project that a row names, or
-// the file of authorities of a project's row. After [Config.Resolve] it can also be a fetched value.
-type RowFile struct {
-	// Path is absolute, or "${cmd:…}" for the output of a command.
-	Path string `json:"path"`
-	// Text is the content. For a certificate, a key or a file outside of the project it is a digest.
-	Text string `json:"text"`
-	// Wrong is why the file cannot be read. It is "" if it can.
-	Wrong string `json:"wrong,omitempty"`
-}
 
 // describeProjectUse describes the first thing that the start of a row takes from a project. It is "" if the row
 // belongs to the project or takes nothing.
@@ -60,36 +46,6 @@ func (r *valuedRow) describeProjectUse() string {
 		return "reads " + tree.QuoteWord(r.files[0].Path) + ", a file of" + of
 	}
 	return ""
-}
-
-// projectFile returns the content of a file of the project. It is read once in a reading, so the content that is shown,
-// approved and used is the same.
-func (p *readContext) projectFile(f fetch) fetchResult {
-	p.reading.Lock()
-	defer p.reading.Unlock()
-	if result, ok := p.files[f.target]; ok {
-		return result
-	}
-	if len(p.files) >= maxFiles {
-		return fetchResult{reason: limitReasons["file"]}
-	}
-	result := readFrom(f)
-	p.files[f.target] = result
-	return result
-}
-
-func readFrom(f fetch) fetchResult {
-	path, err := filepath.EvalSymlinks(f.target)
-	if err != nil {
-		path = f.target // reading it returns the error
-	} else if f.root != "" && !isWithin(f.root, path) {
-		return fetchResult{reason: "is a link that leads out of the project"}
-	}
-	text, err := atomicfile.ReadPlain(path, maxFetched)
-	if err != nil {
-		return fetchResult{reason: edit.Reason(err)}
-	}
-	return fetchResult{value: string(text)}
 }
 
 // sortFiles returns files in the order in which they are shown and approved, each once.
