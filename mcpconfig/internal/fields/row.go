@@ -76,7 +76,7 @@ func rowFields() []Field {
 			About: "How many calls are in flight at a time. The " +
 				"others wait for their turn, principals by turns. Default: no bound."},
 		{Name: "maxQueue", Kind: wholeNumber('0', "0", "100000").with(`"default": 100`), Cover: Uncovered,
-			About: "With `maxConcurrent`: how many calls wait. The next one fails at once."},
+			About: "With `maxConcurrent`: how many wait; the next one fails at once."},
 		{Name: "tools", Kind: anObject, Members: []Field{
 			{Name: "allow", Kind: admitted, About: "The tools that are mounted. Default: all."},
 			{Name: "deny", Kind: patterns, About: "The tools that are not mounted. It overrides `allow`."},
