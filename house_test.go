@@ -59,7 +59,7 @@ var roomBudget = map[string]int{
 	"internal":  15330,
 	"interop":   13008,
 	"ledger":    4970,
-	"mcpconfig": 11029,
+	"mcpconfig": 11660,
 	"oauth":     4495,
 	"operation": 2520,
 	"policy":    3976,

@@ -17,20 +17,6 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// Approved is a row that a person approved.
-type Approved struct {
-	// File is the absolute path, with its symbolic links resolved.
-	File string `json:"file"`
-	// ID is the id of the row.
-	ID string `json:"id"`
-	// Project is the [Row.Project]. It is "" for a row of the project's own file.
-	Project string `json:"project,omitempty"`
-	// Fingerprint is the [Row.Approval] of the row when it was approved.
-	Fingerprint string `json:"fingerprint"`
-	// At is the time of the approval, in UTC.
-	At time.Time `json:"at"`
-}
-
 // Approve allows rows of a project's file to start in their present form. If a row changes in anything that an approval
 // covers, it is held again. Approve stores the approvals in approvals.json of [StateDir]. It stores all of them or,
 // with an error, none. A row without Approval is an error.
@@ -75,15 +61,6 @@ func changeApprovals(o *Options, rows []Row, verb approvals.Verb) error {
 // not exist.
 func StateDir(o *Options) string { return newPlace(o).State }
 
-// loadApproved returns the approvals that a reading uses. If they cannot be trusted, it returns none and adds a note.
-func (p *readContext) loadApproved() []Approved {
-	list, err := p.store().Read()
-	if err != nil {
-		p.notes = append(p.notes, Note{Reason: err.Error()})
-	}
-	return list
-}
-
 func (a Approved) approvedAt() string { return a.At.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // covers reports whether a is an approval of the row, as far as that is known before anything is fetched.
@@ -100,13 +77,6 @@ func findApproval(list []Approved, file, id, project string) (Approved, bool) {
 		return Approved{}, false
 	}
 	return list[i], true
-}
-
-func (p *readContext) store() approvals.Store[Approved] {
-	compare := func(a, b Approved) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Project, b.Project))
-	}
-	return approvals.Store[Approved]{Dir: p.State, Name: "approvals.json", Compare: compare}
 }
 
 // Lock waits until no other process of this user holds the lock for editing configuration files with [Open] or

@@ -25,26 +25,23 @@ type CallApprovals struct {
 }
 
 // readApprovals reads the member "approvals". A project's file must not set it: the webhook gets arguments of calls.
-func (f *configFile) readApprovals(m *hujson.ObjectMember) {
-	reason := `"approvals" is not heeded: a project's file does not say how calls are approved`
-	readSetting(f, "approvals", m, reason, &f.Approvals, func(r *reading, out *CallApprovals) {
-		r.object("approvals", &m.Value, true,
-			member{"expire", storeIn(&out.Expire, r.age)},
-			member{"webhook", func(field string, v *hujson.Value) {
-				r.object(field, v, true,
-					member{"url", storeIn(&out.Webhook, r.webhookURL)},
-					member{"secret", storeIn(&out.Secret, r.webhookSecret)},
-				)
-				if r.State != Skipped && (out.Webhook == "" || out.Secret == config.Secret{}) {
-					r.skip(v.StartOffset, "the webhook needs \"url\" and \"secret\"", "")
-				}
-			}},
-		)
-	})
+func readApprovals(r *valuedRow, v *hujson.Value, out *CallApprovals) {
+	r.object("approvals", v, true,
+		member{"expire", storeIn(&out.Expire, r.age)},
+		member{"webhook", func(field string, v *hujson.Value) {
+			r.object(field, v, true,
+				member{"url", storeIn(&out.Webhook, r.webhookURL)},
+				member{"secret", storeIn(&out.Secret, r.webhookSecret)},
+			)
+			if !r.skipped && (out.Webhook == "" || out.Secret == config.Secret{}) {
+				r.skip(v.StartOffset, "the webhook needs \"url\" and \"secret\"", "")
+			}
+		}},
+	)
 }
 
 // webhookURL reads an https URL. An http URL is for this machine only, because requests have arguments of calls.
-func (r *reading) webhookURL(field string, v *hujson.Value) string {
+func (r *valuedRow) webhookURL(field string, v *hujson.Value) string {
 	text := r.value(field, v)
 	u, err := url.Parse(text)
 	ok := err == nil && u.Host != "" && u.User == nil
@@ -54,18 +51,18 @@ func (r *reading) webhookURL(field string, v *hujson.Value) string {
 	} else {
 		ok = ok && u.Scheme == "https"
 	}
-	if !ok && r.State != Skipped {
+	if !ok && !r.skipped {
 		r.skip(v.StartOffset, fmt.Sprintf("%q is no https URL", field), "http is for this machine only; leave out a login")
 	}
 	return text
 }
 
 // webhookSecret reads a signing secret of Standard Webhooks: whsec_ and the base64 of 24 to 64 bytes.
-func (r *reading) webhookSecret(field string, v *hujson.Value) config.Secret {
+func (r *valuedRow) webhookSecret(field string, v *hujson.Value) config.Secret {
 	text := r.secret(field, v)
 	encoded, ok := strings.CutPrefix(text.Reveal(), "whsec_")
 	key, err := base64.StdEncoding.DecodeString(encoded)
-	if (!ok || err != nil || len(key) < 24 || len(key) > 64) && r.State != Skipped {
+	if (!ok || err != nil || len(key) < 24 || len(key) > 64) && !r.skipped {
 		r.skip(v.StartOffset, fmt.Sprintf("%q is no signing secret", field),
 			"write whsec_ and the base64 of 24 to 64 random bytes, in a variable")
 	}

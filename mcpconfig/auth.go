@@ -49,25 +49,22 @@ type AuthServer struct {
 func (a *Auth) Equal(b *Auth) bool { return equalSettings(a, b) }
 
 // readAuth reads the member "auth". With a mistake in it, no client is admitted.
-func (f *configFile) readAuth(m *hujson.ObjectMember) {
-	reason := `"auth" is ignored: a project's file cannot decide which clients may connect`
-	readSetting(f, "auth", m, reason, &f.Auth, func(r *reading, out *Auth) {
-		r.object("auth", &m.Value, true,
-			member{"methods", storeIn(&out.Methods, r.methods)},
-			member{"publicUrl", storeIn(&out.URL, r.value)},
-			member{"scopes", storeIn(&out.Scopes, r.strings)},
-			member{"issuers", storeIn(&out.Issuers, r.issuers)},
-			member{"introspection", func(field string, v *hujson.Value) {
-				out.Introspection = new(r.authServer(field, v, "endpoint", "clientId", "clientSecret"))
-			}},
-		)
-	})
+func readAuth(r *valuedRow, v *hujson.Value, out *Auth) {
+	r.object("auth", v, true,
+		member{"methods", storeIn(&out.Methods, r.methods)},
+		member{"publicUrl", storeIn(&out.URL, r.value)},
+		member{"scopes", storeIn(&out.Scopes, r.strings)},
+		member{"issuers", storeIn(&out.Issuers, r.issuers)},
+		member{"introspection", func(field string, v *hujson.Value) {
+			out.Introspection = new(r.authServer(field, v, "endpoint", "clientId", "clientSecret"))
+		}},
+	)
 }
 
 // issuers reads a list of authorization servers, each of which has another issuer.
-func (r *reading) issuers(field string, v *hujson.Value) []AuthServer {
+func (r *valuedRow) issuers(field string, v *hujson.Value) []AuthServer {
 	seen := map[string]bool{}
-	return listOf(r, "a list of objects", field, v, func(field string, e *hujson.Value) AuthServer {
+	return listOf(&r.findings, "a list of objects", field, v, func(field string, e *hujson.Value) AuthServer {
 		one := r.authServer(field, e, "jwksUri", "algorithms")
 		if seen[one.Issuer] {
 			r.skip(e.StartOffset, field+" has the issuer of another", "make one of the two: audience may be a list")
@@ -78,7 +75,7 @@ func (r *reading) issuers(field string, v *hujson.Value) []AuthServer {
 }
 
 // methods reads a list of authentication methods.
-func (r *reading) methods(field string, v *hujson.Value) []string {
+func (r *valuedRow) methods(field string, v *hujson.Value) []string {
 	known := []string{"none", "keys", "jwt", "introspect"}
 	methods := r.strings(field, v)
 	for _, method := range methods {
@@ -91,7 +88,7 @@ func (r *reading) methods(field string, v *hujson.Value) []string {
 }
 
 // authServer reads one authorization server. It has the common fields and some of the others: the fields in own.
-func (r *reading) authServer(field string, v *hujson.Value, own ...string) (out AuthServer) {
+func (r *valuedRow) authServer(field string, v *hujson.Value, own ...string) (out AuthServer) {
 	all := []member{
 		{"issuer", storeIn(&out.Issuer, r.value)},
 		{"audience", storeIn(&out.Audience, r.strings)},

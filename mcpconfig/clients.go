@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -80,83 +78,6 @@ func (p *readContext) filesOf(client string) []string {
 		}
 	}
 	return files
-}
-
-// foreign returns this place in the form that package foreign takes.
-func (p *readContext) foreign(path string) *foreign.Place {
-	absolute := func(path string) string {
-		if abs, err := filepath.Abs(path); err == nil {
-			return abs
-		}
-		return path
-	}
-	out := &foreign.Place{OS: runtime.GOOS, Dir: absolute(p.Dir), Home: p.Home, Config: p.XDG, Env: p.Env}
-	if path != "" {
-		out.Path = absolute(path)
-	}
-	return out
-}
-
-// maxForeign bounds the files of other programs. Some programs keep their entire history in the same file.
-const maxForeign = 16 << 20
-
-// foreign reads the rows of another program's file.
-func (f *configFile) foreign(client string) *fileError {
-	mapped, wrong := foreign.Read(f.doc, client, f.place.foreign(f.path))
-	if wrong != nil {
-		return f.errorAt(wrong)
-	}
-	for i := range mapped.Rows {
-		row := &mapped.Rows[i]
-		key := &hujson.Value{StartOffset: row.At, Value: hujson.String(row.ID)}
-		if row.Bad == nil {
-			f.row(key, &row.Value)
-			continue
-		}
-		e := entry{n: len(f.entries) + 1, file: f, key: key, v: &row.Value}
-		e.Row = Row{File: f.path, Scope: f.scope, State: Skipped, Reason: row.Bad.Reason, Hint: row.Bad.Hint}
-		e.Server.ID = row.ID
-		e.Line, e.column = f.doc.Position(row.At)
-		f.entries = append(f.entries, e)
-	}
-	f.remarks(mapped)
-	return nil
-}
-
-// remarks adds the notes about another program's file and its rows.
-func (f *configFile) remarks(mapped *foreign.File) {
-	for _, m := range mapped.Notes {
-		f.note(m.At, m.Reason, m.Hint)
-	}
-	for i, row := range mapped.Rows {
-		for _, m := range row.Notes {
-			f.notes = append(f.notes, f.rowNote(m, row.ID, i+1, ""))
-		}
-		if row.Bad != nil {
-			f.notes = append(f.notes, f.rowNote(*row.Bad, row.ID, i+1, Skipped))
-		}
-	}
-}
-
-func (f *configFile) rowNote(m tree.Note, id string, n int, state State) Note {
-	note := f.noteAt(m.At, m.Reason, m.Hint)
-	note.Server, note.Row, note.State = id, n, state
-	return note
-}
-
-// projectRoot returns the directory that a file in dir belongs to. If dir is a directory in which a program keeps its
-// settings in a project, that is the directory around it.
-func projectRoot(dir string) string {
-	for _, settings := range append(foreign.SettingsDirs(), ".indusvx") {
-		up := dir
-		for settings != "." && filepath.Base(up) == path.Base(settings) {
-			up, settings = filepath.Dir(up), path.Dir(settings)
-		}
-		if settings == "." {
-			return up
-		}
-	}
-	return dir
 }
 
 // Entry is indus as a server in the file of another client. It is a command that the client starts, or the URL of a
@@ -248,4 +169,13 @@ func clientFormat(client string, e Entry, existing []byte) (*foreign.Written, er
 	}
 	written.Syntax = syntax
 	return written, nil
+}
+
+func unknownClient(client string) error {
+	var names []string
+	for _, c := range foreign.All() {
+		names = append(names, c.Name)
+	}
+	return fmt.Errorf("unknown client %s; %s", tree.Quote(client),
+		choices(client, "one of "+strings.Join(names, ", "), names))
 }

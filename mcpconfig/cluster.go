@@ -33,44 +33,36 @@ const (
 )
 
 // readCluster reads the member "cluster".
-func (f *configFile) readCluster(m *hujson.ObjectMember) {
-	reason := `"cluster" is not heeded: a project's file does not say where indus keeps its state`
-	readSetting(f, "cluster", m, reason, &f.Cluster, func(r *reading, out *Cluster) {
-		r.object("cluster", &m.Value, true,
-			member{"nats", storeIn(&out.NATS, r.urls("nats", "tls"))},
-			member{"credsFile", storeIn(&out.CredsFile, r.path)},
-			member{"tls", func(field string, v *hujson.Value) {
-				r.object(field, v, true, member{"ca", storeIn(&out.CA, r.path)})
-			}},
-			member{"name", storeIn(&out.Name, r.value)},
-			member{"replicas", storeIn(&out.Replicas, r.whole(1, maxReplicas, ""))},
-			member{"monitor", storeIn(&out.Monitor, r.urls("http", "https"))},
-			member{"lease", func(field string, v *hujson.Value) {
-				var err error
-				out.Lease, err = time.ParseDuration(r.value(field, v))
-				if err != nil || out.Lease < minClusterLease || out.Lease > maxClusterLease {
-					r.skip(v.StartOffset, fmt.Sprintf("%q is no duration from 2s to 1h", field), `write "10s"`)
-				}
-			}},
-		)
-		if r.State != Skipped && out.NATS == "" {
-			r.skip(r.offset, `it has no "nats"`, `write "nats": "nats://HOST:4222"`)
-		}
-	})
-}
-
-// path reads the path of a file, which may be relative to this file.
-func (r *reading) path(field string, v *hujson.Value) string {
-	return r.absolute(r.value(field, v))
+func readCluster(r *valuedRow, v *hujson.Value, out *Cluster) {
+	r.object("cluster", v, true,
+		member{"nats", storeIn(&out.NATS, r.urls("nats", "tls"))},
+		member{"credsFile", storeIn(&out.CredsFile, r.file)},
+		member{"tls", func(field string, v *hujson.Value) {
+			r.object(field, v, true, member{"ca", storeIn(&out.CA, r.file)})
+		}},
+		member{"name", storeIn(&out.Name, r.value)},
+		member{"replicas", storeIn(&out.Replicas, r.whole(1, maxReplicas, ""))},
+		member{"monitor", storeIn(&out.Monitor, r.urls("http", "https"))},
+		member{"lease", func(field string, v *hujson.Value) {
+			var err error
+			out.Lease, err = time.ParseDuration(r.value(field, v))
+			if err != nil || out.Lease < minClusterLease || out.Lease > maxClusterLease {
+				r.skip(v.StartOffset, fmt.Sprintf("%q is no duration from 2s to 1h", field), `write "10s"`)
+			}
+		}},
+	)
+	if !r.skipped && out.NATS == "" {
+		r.skip(r.at, `it has no "nats"`, `write "nats": "nats://HOST:4222"`)
+	}
 }
 
 // urls returns a function that reads URLs of some schemes, with commas between them.
-func (r *reading) urls(schemes ...string) func(field string, v *hujson.Value) string {
+func (r *valuedRow) urls(schemes ...string) func(field string, v *hujson.Value) string {
 	return func(field string, v *hujson.Value) string {
 		all := r.value(field, v)
 		for text := range strings.SplitSeq(all, ",") {
 			u, err := url.Parse(strings.TrimSpace(text))
-			if (err != nil || u.Host == "" || u.Scheme != schemes[0] && u.Scheme != schemes[1]) && r.State != Skipped {
+			if (err != nil || u.Host == "" || u.Scheme != schemes[0] && u.Scheme != schemes[1]) && !r.skipped {
 				r.skip(v.StartOffset, fmt.Sprintf("%q is no URL of %s://", field, strings.Join(schemes, ":// or ")), "")
 			}
 		}

@@ -10,14 +10,13 @@ import (
 
 	"github.com/indusagi/indus/internal/proc"
 	"github.com/indusagi/indus/internal/text"
-	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
 // noteCommandLine notes frequent mistakes in a command line. The server may start in spite of them, but it does not
 // answer, or not as meant.
-func (r *reading) noteCommandLine(s config.Stdio) {
-	if r.State != Active {
+func (r *valuedRow) noteCommandLine(written textValue) {
+	if r.skipped {
 		return
 	}
 	command := r.fields["command"].StartOffset
@@ -34,14 +33,18 @@ func (r *reading) noteCommandLine(s config.Stdio) {
 		}
 		return command
 	}
-	if !r.pending[s.Command] {
-		r.noteCommand(s.Command, r.note)
+	if !written.pending {
+		r.noteCommand(written.text, r.note)
 	}
-	program := proc.ProgramName(s.Command)
-	for i, arg := range s.Args {
+	program := proc.ProgramName(written.text)
+	var words []string
+	for _, v := range r.args {
+		words = append(words, v.text)
+	}
+	for i, arg := range words {
 		switch field := fmt.Sprintf("args[%d]", i); {
-		case r.pending[arg]:
-		case flagAndValue().MatchString(arg) && (i == 0 || !slices.Contains(codeOptions, strings.ToLower(s.Args[i-1]))),
+		case r.args[i].pending:
+		case flagAndValue().MatchString(arg) && (i == 0 || !slices.Contains(codeOptions, strings.ToLower(words[i-1]))),
 			i == 0 && fetchers().MatchString(program) && codeAndFlag().MatchString(arg):
 			r.note(offset(i), field+" is one argument with a blank in it", "a blank separates no arguments: write two")
 		case shellVariable().MatchString(arg) && !shells().MatchString(program):
@@ -49,16 +52,16 @@ func (r *reading) noteCommandLine(s config.Stdio) {
 		}
 	}
 	switch {
-	case len(s.Args) == 0:
-	case (program == "node" || program == "nodejs") && (s.Args[0] == "-y" || s.Args[0] == "--yes"):
-		r.note(offset(0), fmt.Sprintf("node has no option %q", s.Args[0]), `did you mean "npx"?`)
-	case (program == "docker" || program == "podman") && s.Args[0] == "run":
-		r.noteContainer(program, s.Args[1:], command)
+	case len(words) == 0:
+	case (program == "node" || program == "nodejs") && (words[0] == "-y" || words[0] == "--yes"):
+		r.note(offset(0), fmt.Sprintf("node has no option %q", words[0]), `did you mean "npx"?`)
+	case (program == "docker" || program == "podman") && words[0] == "run":
+		r.noteContainer(program, words[1:], command)
 	}
 }
 
 // noteCommand notes a command that is a command line, or that only a shell could read. It reports whether it did.
-func (r *reading) noteCommand(command string, note func(offset int, reason, hint string)) bool {
+func (r *valuedRow) noteCommand(command string, note func(offset int, reason, hint string)) bool {
 	at := r.fields["command"].StartOffset
 	name, _, spaced := strings.Cut(command, " ")
 	switch {
@@ -72,13 +75,13 @@ func (r *reading) noteCommand(command string, note func(offset int, reason, hint
 	return true
 }
 
-func (r *reading) noteShellVariable(s, field string, at int, note func(offset int, reason, hint string)) {
+func (r *valuedRow) noteShellVariable(s, field string, at int, note func(offset int, reason, hint string)) {
 	name := s[1 : 1+text.NameLength(s[1:])]
 	note(at, field+": no shell replaces "+tree.Quote("$"+name), "write ${"+name+"}")
 }
 
 // noteContainer notes a container without stdin, and a container that wants a terminal.
-func (r *reading) noteContainer(program string, args []string, at int) {
+func (r *valuedRow) noteContainer(program string, args []string, at int) {
 	interactive := false
 	for i, arg := range args {
 		before := ""
@@ -113,7 +116,7 @@ var (
 )
 
 // noteControls notes control characters that a backslash of a Windows path has become: "c:\temp" in JSON has a tab.
-func (r *reading) noteControls(s string, offset int, field string) {
+func (r *valuedRow) noteControls(s string, offset int, field string) {
 	name, _, _ := strings.Cut(field, "[")
 	name, _, _ = strings.Cut(name, " ")
 	if !slices.Contains([]string{"command", "args", "cwd", "url", "env", "envFile"}, name) {

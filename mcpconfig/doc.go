@@ -80,6 +80,24 @@
 // editors wait, so that no change fails because of another one. If a project's file is a link to a file outside of the
 // project, [Open] and [Rewrite] return an error.
 //
+// # Passes
+//
+// A file becomes servers in passes. Each pass reads only the result of the pass before.
+//
+//	source      a file: path, scope, whether its user approved it           search.go
+//	configFile  its text as a tree with positions                           file.go, members.go
+//	rawRow      the members of one row by name, each with a position        rows.go
+//	typedRow    the types of its fields; texts still have their variables   typed.go
+//	valuedRow   its values: each textValue has its text, the text of the    texts.go, expand.go
+//	            file and the sources of the replaced parts
+//	Row         the decision: state, reason, fingerprint of the approval    resolve.go
+//
+// The findings of these passes become notes in one place. Files use only names of files below them, from rows.go at the
+// ground to read.go at the top.
+//
+// If values have to be fetched, only the pass of valuedRow runs again. The table of fields is package
+// mcpconfig/internal/fields.
+//
 // # Errors
 //
 // [Read] fails for a path that does not exist, because a typo must not load another configuration. It also fails for a

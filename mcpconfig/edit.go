@@ -78,9 +78,9 @@ func openOriginal(path string, limit int64) (*edit.File, error) {
 	if o == nil || o.Target == "" {
 		return nil, faultOf(path, err)
 	}
-	f := &configFile{source: &source{path: path, scope: Explicit}, place: newPlace(nil)}
+	at := &site{path: path, scope: Explicit, place: newPlace(nil)}
 	target := atomicfile.Real(o.Target)
-	if f.inProject() && !isWithin(atomicfile.Real(f.base()), target) {
+	if at.inProject() && !isWithin(atomicfile.Real(at.base()), target) {
 		reason := "a symbolic link leads out of the project, to " + tree.QuoteWord(target)
 		return nil, &fileError{note: Note{File: path, Reason: reason, Hint: "remove the link, or name that file itself"}}
 	}
@@ -100,20 +100,6 @@ func faultOf(path string, err error) error {
 		hint = "try again"
 	}
 	return &fileError{note: Note{File: path, Reason: edit.Reason(err), Hint: hint}, err: err}
-}
-
-// PathOf returns the path of the file of a scope. The file need not exist.
-func PathOf(scope Scope, o *Options) (string, error) {
-	p := newPlace(o)
-	if scope == Explicit || !slices.Contains([]Scope{Project, User, Legacy, LegacyAlt}, scope) {
-		return "", fmt.Errorf("the scope %q has no place of its own", scope)
-	}
-	if path := p.pathOf(scope, p.Dir); path != "" {
-		return path, nil
-	}
-	return "", &fileError{note: Note{
-		Reason: "there is no home directory to keep the user's servers in", Hint: "set HOME, or name a file",
-	}}
 }
 
 // fault returns an error about the text, with its position if it has one.
@@ -236,11 +222,9 @@ func (e *Edit) Check(id string, o *Options) (faults, advice []Note) {
 	if !ok {
 		return nil, nil
 	}
-	f := &configFile{
-		source: &source{path: e.original.Path, scope: Explicit, approved: true},
-		place:  newPlace(o), doc: e.servers.Doc, budget: maxExpand, rereadBudget: maxExpand,
-	}
-	f.reading(entry{n: 1, key: r.Key, v: r.Body}, nil)
+	f := newConfigFile(&source{path: e.original.Path, scope: Explicit, approved: true}, newPlace(o))
+	f.doc = e.servers.Doc
+	f.row(r.Key, r.Body)
 	for _, n := range f.sortedNotes() {
 		if strings.HasSuffix(n.Reason, " is not set") || n.State == "" && strings.HasSuffix(n.Reason, ownDirectory) {
 			advice = append(advice, n)

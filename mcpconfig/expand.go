@@ -7,6 +7,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
@@ -15,18 +16,9 @@ import (
 // maxNest bounds how deep defaults may be nested, because reading them recurses.
 const maxNest = 20
 
-// fetch is a request of a ${file:…} or ${cmd:…}.
-type fetch struct {
-	kind   string // "file", "env" (a file of variables) or "cmd"
-	target string // an absolute path, or a command line
-	dir    string // where the command runs
-	path   string // of a command: the PATH of its environment; "": the PATH of this process
-	root   string // of a file: the project that it must not leave; "": there is no such bound
-}
-
 // expansion replaces the variables of one text of a row. No other code does that.
 type expansion struct {
-	*reading
+	*valuedRow
 	fetches []fetch  // the fetches that the text needs
 	inPath  bool     // whether the path of a ${file:…} is being read
 	ownEnv  bool     // whether a variable that is not set is looked up in the "env" of the row
@@ -135,7 +127,7 @@ func (x *expansion) expandNamed(kind, s string, lookup bool, depth int) string {
 }
 
 // ownVariable returns the value that the row's "env" gives to a variable, or nil. Of two, the last counts.
-func (r *reading) ownVariable(name string) (own *hujson.Value) {
+func (r *valuedRow) ownVariable(name string) (own *hujson.Value) {
 	if v := r.fields["env"]; v != nil && tree.Has(v, '{') {
 		own = tree.Fields(v)[name]
 	}
@@ -211,13 +203,13 @@ func (x *expansion) expandFetch(f fetch, written string, lookup bool) string {
 
 // report keeps a value of the environment, of a file or of a command, which may be a secret.
 func (x *expansion) report(value string) {
-	x.Server.Secrets = append(x.Server.Secrets, config.NewSecret(value))
+	x.server.Secrets = append(x.server.Secrets, config.NewSecret(value))
 }
 
 func (x *expansion) charge(value string) string {
 	x.nul = x.nul || strings.Contains(value, "\x00")
-	x.budget -= len(value)
-	if x.budget < 0 {
+	*x.budget -= len(value)
+	if *x.budget < 0 {
 		x.fail("the variables of this file add more than 4 MiB", "")
 		return ""
 	}
@@ -228,4 +220,52 @@ func (x *expansion) fail(reason, hint string) {
 	if x.reason == "" {
 		x.reason, x.hint = reason, hint
 	}
+}
+
+// expand replaces the variables in a value of the row. Notes name the field. If a variable cannot be replaced, the row
+// is skipped.
+func (r *valuedRow) expand(s string, offset int, field string) textValue {
+	r.noteControls(s, offset, field)
+	name, _, _ := strings.Cut(field, "[")
+	x := expansion{valuedRow: r, ownEnv: slices.Contains([]string{"command", "args", "cwd"}, name)}
+	text := x.run(s)
+	out := textValue{text: text, raw: s, fetches: x.fetches, derived: x.derived}
+	if x.reason != "" {
+		r.skip(offset, field+": "+x.reason, x.hint)
+	}
+	slices.Sort(x.missing)
+	for _, name := range slices.Compact(x.missing) {
+		hint := "set it, or give a default: ${" + name + ":-…}"
+		if !x.ownEnv && !strings.HasPrefix(field, "env ") && r.ownVariable(name) != nil {
+			hint = `it is in "env", which this value does not use: write the value itself`
+		}
+		r.skip(offset, field+": the variable "+name+" is not set", hint)
+	}
+	if x.nul {
+		r.skip(offset, field+" holds a NUL character", "")
+	}
+	r.fetches = append(r.fetches, x.fetches...)
+	for _, w := range x.fetches {
+		r.coverFile(w)
+		if w.root == "" && decidesStart(field) {
+			r.pinned = append(r.pinned, w)
+		}
+	}
+	out.pending = len(x.fetches) > 0 && r.fetched == nil
+	if out.placed = strings.Contains(s, "workspaceFolder"); out.placed {
+		if dir := atomicfile.Real(r.workspace()); !r.inProject() && !r.place.isProject(dir) {
+			r.skip(offset, field+": ${workspaceFolder} is "+dir+" here, which is no project",
+				"run indus in a project, or write the directory itself")
+		}
+	}
+	return out
+}
+
+// coverFile adds a file of the project to the files that an approval covers by their content.
+func (r *valuedRow) coverFile(f fetch) {
+	if f.root == "" || f.kind == "cmd" {
+		return
+	}
+	result := r.place.projectFile(f)
+	r.files = append(r.files, RowFile{Path: f.target, Text: result.value, Wrong: result.reason})
 }

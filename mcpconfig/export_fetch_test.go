@@ -19,8 +19,8 @@ type Fetch struct{ Kind, What string }
 // ${cmd:…} stays as it is. wrong is "" if the text is right.
 func Expand(text string, env func(string) (string, bool), fetched func(Fetch) string) (out string, wants []Fetch, wrong string) {
 	place := newPlace(&Options{Dir: "/dir", Env: env, Home: "/home/me", XDG: "/home/me/xdg", State: "/home/me/state"})
-	f := &configFile{source: &source{path: "/dir/mcp.json", scope: User}, place: place, budget: maxExpand}
-	x := expansion{reading: f.newReading("", 0)}
+	budget := maxExpand
+	x := expansion{valuedRow: newPart("", 0, &site{path: "/dir/mcp.json", scope: User, place: place}, &budget)}
 	if fetched != nil {
 		x.fetched = func(f fetch) fetchResult { return fetchResult{value: fetched(Fetch{f.kind, f.target})} }
 	}

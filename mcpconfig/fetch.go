@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,22 +18,10 @@ import (
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/proc"
 	"github.com/indusagi/indus/interop/config"
+	"github.com/indusagi/indus/mcpconfig/internal/approvals"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
-
-const (
-	maxFetched  = 64 << 10         // bytes of one file's content or one command's output
-	commandWait = 10 * time.Second // a keyring that waits for a person takes longer; it can be unlocked first
-	commandTerm = time.Second      // from SIGTERM to SIGKILL
-	maxParallel = 4                // commands that run at the same time
-	maxCommands = 100              // of one reading, so that it ends in minutes even if every command is slow
-	maxFiles    = 1000             // of one reading, because 100,000 fit into 1 MiB
-)
-
-// fetchResult is the outcome of a fetch: a value, or the reason why there is none. The reason never shows a part of the
-// value.
-type fetchResult struct{ value, reason string }
 
 // fetch replaces each ${file:…} and ${cmd:…} in the rows that may start, and in no others. Each file is read and each
 // command run once. The error is the context's.
@@ -48,7 +37,7 @@ func (p *readContext) fetch(ctx context.Context, sources []*source) error {
 	}
 	p.eachActive(sources, func(e *entry) {
 		if len(e.fetches) > 0 {
-			e.file.reread(e, results)
+			e.file.refetch(e, results)
 		}
 	})
 	p.eachActive(sources, p.prepare)
@@ -66,36 +55,34 @@ func (p *readContext) eachActive(sources []*source, do func(*entry)) {
 	}
 }
 
-// reread reads a row once more, with the fetched values. Advice about the row was noted in the first reading.
-func (f *configFile) reread(e *entry, fetched func(fetch) fetchResult) {
-	s, second := *f.source, *f
-	s.notes = nil
-	second.source, second.budget = &s, f.rereadBudget
-	r := second.reading(entry{n: e.n, key: e.key, v: e.v}, fetched)
-	f.rereadBudget = second.budget
+// refetched returns the values of a row again, with the fetched values. Advice about the row was noted before.
+func (e *entry) refetched(fetched func(fetch) fetchResult, budget *int) *valuedRow {
+	r := newValuedRow(e.typed, e.file.site, fetched, budget)
 	if takes := r.describeProjectUse(); takes != "" && e.projectUse == "" {
-		r.skip(r.offset, "its fetched values refer to a project: it "+takes,
+		r.skip(r.at, "its fetched values refer to a project: it "+takes,
 			`write "${workspaceFolder}" where the project is meant`)
-		r.Server = config.Server{ID: r.Server.ID, Changes: r.Server.Changes}
 	}
-	if e.Pinned() && r.State == Active && !s.approved {
-		a, _ := findApproval(f.place.approved(), atomicfile.Real(s.path), e.Server.ID, e.Project)
-		if a.Fingerprint != e.Approval+pinOf(r.Server) {
+	return r
+}
+
+// refetch replaces the values of a row that may start by the fetched ones.
+func (f *configFile) refetch(e *entry, fetched func(fetch) fetchResult) {
+	r := e.refetched(fetched, &f.rereadBudget)
+	if e.Pinned() && !r.skipped && !f.approved {
+		a, _ := findApproval(f.place.approved(), atomicfile.Real(f.path), e.Server.ID, e.Project)
+		if a.Fingerprint != e.Approval+pinOf(r.server) {
 			f.setState(e, Held, "found in a project's file, and its fetched values have changed since it was approved at "+
 				a.approvedAt(), fmt.Sprintf(approveHint, ""))
 			return
 		}
 	}
-	e.Server, e.State, e.Reason, e.Hint = r.Server, r.State, r.Reason, r.Hint
-	if r.State == Active {
+	e.settle(r)
+	if !r.skipped {
 		return
 	}
 	e.Approval = ""
-	for _, n := range s.notes {
-		if n.State == r.State {
-			f.notes = append(f.notes, n)
-		}
-	}
+	r.list = slices.DeleteFunc(r.list, func(p problem) bool { return !p.skips })
+	f.report(&r.findings, e.n)
 }
 
 // Resolve fetches the values that an approval of a row of Rows covers in addition to its text. It runs each ${cmd:…},
@@ -111,15 +98,13 @@ func (c *Config) Resolve(ctx context.Context, r Row) (Row, error) {
 	if err != nil {
 		return e.Row, err
 	}
-	s, second := *e.file.source, *e.file
-	s.approved, second.source = true, &s
-	again := *e
-	second.reread(&again, results)
-	if again.State != Active {
-		return e.Row, fmt.Errorf("%s: server %s: %s", e.File, tree.Quote(e.Server.ID), again.Reason)
+	budget := e.file.rereadBudget
+	again := e.refetched(results, &budget)
+	if again.skipped {
+		return e.Row, fmt.Errorf("%s: server %s: %s", e.File, tree.Quote(e.Server.ID), again.reason)
 	}
 	row := e.Row
-	row.Server, row.Approval = again.Server, e.Approval+pinOf(again.Server)
+	row.Server, row.Approval = again.server, e.Approval+pinOf(again.server)
 	for _, f := range e.pinned {
 		content := RowFile{Path: f.target, Text: results(f).value}
 		if f.kind == "cmd" {
@@ -130,12 +115,6 @@ func (c *Config) Resolve(ctx context.Context, r Row) (Row, error) {
 		row.Files = append(slices.Clip(row.Files), content)
 	}
 	return row, nil
-}
-
-// limitReasons has the reason why a fetch beyond the limits of a reading fails.
-var limitReasons = map[string]string{
-	"cmd":  fmt.Sprintf("is not run: a reading runs at most %d commands", maxCommands),
-	"file": fmt.Sprintf("is not read: a reading reads at most %d files", maxFiles),
 }
 
 // fetchAll runs each fetch once, a few at a time. The error is the context's.
@@ -299,4 +278,37 @@ func (p *readContext) watchedPaths(found *searchResult) []string {
 		}
 	}
 	return files
+}
+
+// prepare makes the directories in which servers start. If a directory cannot be made, the row is skipped.
+func (p *readContext) prepare(e *entry) {
+	t, ok := e.Server.Transport.(config.Stdio)
+	if !ok || !t.Fresh {
+		return
+	}
+	hint := `set XDG_STATE_HOME to a directory that you alone can write, or give the server a "cwd"`
+	fail := func(reason string) {
+		e.Server = config.Server{ID: e.Server.ID}
+		e.Approval = ""
+		e.file.setState(e, Skipped, "it has no directory to start in: "+reason, hint)
+	}
+	if t.Dir == "" {
+		fail("there is no home directory")
+		return
+	}
+	if err := os.MkdirAll(t.Dir, 0o700); err != nil {
+		fail(fmt.Sprintf("%s: %s", t.Dir, edit.Reason(err)))
+		return
+	}
+	for _, dir := range []string{p.State, filepath.Dir(t.Dir), t.Dir} {
+		info, err := os.Lstat(dir)
+		if err == nil && dir != p.State && !info.IsDir() {
+			fail(dir + " is no directory but a link")
+			return
+		}
+		if err := approvals.CheckPrivate(dir); err != nil {
+			fail(err.Error())
+			return
+		}
+	}
 }

@@ -3,44 +3,22 @@ package mcpconfig
 import (
 	"context"
 	"fmt"
-	"maps"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/foreign"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-const (
-	maxFile   = 1 << 20 // bytes of one file; a thousand servers take a tenth of it
-	maxRows   = 1000    // of one file, because half a million fit into 1 MiB
-	maxNotes  = 100     // on one row, for the same reason
-	maxExpand = 4 << 20 // bytes that the variables of one file may add, because a short ${PATH} can occur often
-)
-
-// configFile is a source that is being read.
-type configFile struct {
-	*source
-	place        *readContext
-	doc          *tree.Doc
-	budget       int  // the rest of maxExpand
-	rereadBudget int  // the same, for the rows that are read again
-	policyMode   bool // the file has "policyMode"
-
-	part       *bool   // whether it belongs to a project; nil: not yet known
-	rowProject *string // see rowTerritory; nil: not yet known
-}
-
 // read reads the rows of a source. If a whole file cannot be used, that is an error for a named file, and otherwise a
 // note.
 func (p *readContext) read(ctx context.Context, s *source) error {
-	f := &configFile{source: s, place: p, budget: maxExpand, rereadBudget: maxExpand}
+	f := newConfigFile(s, p)
 	failed := f.parse(ctx)
 	if err := ctx.Err(); err != nil {
 		return err
@@ -98,10 +76,6 @@ func (f *configFile) decode(text []byte, syntax tree.Syntax) *fileError {
 	return nil
 }
 
-func (f *configFile) errorAt(n *tree.Note) *fileError {
-	return &fileError{note: f.noteAt(n.At, n.Reason, n.Hint)}
-}
-
 func (f *configFile) large() *fileError {
 	err := atomicfile.TooLarge(maxFile)
 	return &fileError{note: Note{File: f.path, Reason: err.Error()}, err: err}
@@ -120,9 +94,27 @@ func (f *configFile) text(ctx context.Context) ([]byte, error) {
 
 // rows reads every member that holds servers. If two members have one name, both are read.
 func (f *configFile) rows() {
-	settings := map[string]func(*hujson.ObjectMember){
-		"auth": f.readAuth, "approvals": f.readApprovals, "cluster": f.readCluster, "registries": f.readRegistries,
-		"audit": f.readAudit,
+	settings := map[string]func(name string, m *hujson.ObjectMember){
+		"auth": func(name string, m *hujson.ObjectMember) {
+			reason := `"auth" is ignored: a project's file cannot decide which clients may connect`
+			readSetting(f, name, m, reason, &f.Auth, readAuth)
+		},
+		"audit": func(name string, m *hujson.ObjectMember) {
+			reason := `"audit" is not heeded: a project's file does not say where indus writes`
+			readSetting(f, name, m, reason, &f.Audit, readAudit)
+		},
+		"approvals": func(name string, m *hujson.ObjectMember) {
+			reason := `"approvals" is not heeded: a project's file does not say how calls are approved`
+			readSetting(f, name, m, reason, &f.Approvals, readApprovals)
+		},
+		"cluster": func(name string, m *hujson.ObjectMember) {
+			reason := `"cluster" is not heeded: a project's file does not say where indus keeps its state`
+			readSetting(f, name, m, reason, &f.Cluster, readCluster)
+		},
+		"registries": func(name string, m *hujson.ObjectMember) {
+			reason := `"registries" is not heeded: a project's file does not choose where servers come from`
+			readSetting(f, name, m, reason, &f.Registries, readRegistries)
+		},
 	}
 	var servers, others []string
 	misspelt := map[string]*hujson.ObjectMember{} // by the name that was meant
@@ -139,7 +131,7 @@ func (f *configFile) rows() {
 		case name == "policy" || name == "policyMode":
 			f.readPolicy(name, m)
 		case settings[name] != nil:
-			settings[name](m)
+			settings[name](name, m)
 		default:
 			misspelt[f.noteMember(name, m)] = m
 		}
@@ -166,82 +158,6 @@ func (f *configFile) rows() {
 	f.note(0, `holds neither "servers" nor "mcpServers"`, hint)
 }
 
-// absolute returns a path in the file. A relative path begins at the directory of the file.
-func (f *configFile) absolute(path string) string {
-	if path == "" || filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(f.base(), path)
-}
-
-// note adds a note about the file.
-func (f *configFile) note(offset int, reason, hint string) {
-	f.notes = append(f.notes, f.noteAt(offset, reason, hint))
-}
-
-// noteMember notes a member with a misspelt name, and returns the name that was meant. Other unknown names belong to
-// other programs.
-func (f *configFile) noteMember(name string, m *hujson.ObjectMember) (intended string) {
-	known := []string{"servers", "mcpServers", "views", "auth", "policy", "policyMode", "audit", "approvals", "cluster",
-		"changes"}
-	if slices.Contains(known, name) {
-		return ""
-	}
-	if intended = intendedMember(name, known); intended != "" {
-		f.note(m.Name.StartOffset, "unknown key "+tree.Quote(name), fmt.Sprintf("did you mean %q?", intended))
-	}
-	return intended
-}
-
-// intendedMember returns the known name that an unknown one probably means, or "".
-func intendedMember(name string, known []string) string {
-	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "", ".", "").Replace(name))
-	if meant := similarMembers[plain]; meant != "" {
-		return meant
-	}
-	for _, near := range text.Nearest(name, known, 1) {
-		if d := len(near) - len(name); d*d <= 1 || strings.EqualFold(near, name) {
-			return near
-		}
-	}
-	for begins, meant := range map[string]string{"audit": "audit", "polic": "policy", "approv": "approvals"} {
-		if strings.HasPrefix(plain, begins) {
-			return meant
-		}
-	}
-	for _, near := range text.Nearest(plain, slices.Sorted(maps.Keys(similarMembers)), 1) {
-		if d := len(near) - len(plain); d*d <= 1 && len(plain) > 8 {
-			return similarMembers[near]
-		}
-	}
-	return ""
-}
-
-// similarMembers are names in lower case that people write for a member that protects requests.
-var similarMembers = map[string]string{
-	"authentication": "auth", "authorization": "auth", "authn": "auth", "authz": "auth", "auths": "auth",
-	"policies": "policy", "policyfile": "policy", "policyfiles": "policy", "policypath": "policy", "policydir": "policy",
-	"auditlog": "audit", "auditfile": "audit", "auditpath": "audit", "audits": "audit", "auditing": "audit",
-	"approval": "approvals", "callapprovals": "approvals", "approve": "approvals",
-}
-
-// breakMisspelt marks a setting as broken if its name is misspelt. Without it, requests would go on without it: any
-// client would be admitted, or nothing recorded.
-func (f *configFile) breakMisspelt(misspelt map[string]*hujson.ObjectMember) {
-	if f.scope == Project || !f.approved {
-		return
-	}
-	if m := misspelt["auth"]; m != nil && f.Auth == nil {
-		f.Auth = &Auth{Setting: f.misspeltSetting("auth", m)}
-	}
-	if m := misspelt["audit"]; m != nil && f.Audit == nil {
-		f.Audit = &Audit{Setting: f.misspeltSetting("audit", m)}
-	}
-	if m := misspelt["approvals"]; m != nil && f.Approvals == nil {
-		f.Approvals = &CallApprovals{Setting: f.misspeltSetting("approvals", m)}
-	}
-}
-
 // list reads the rows of one member. It returns false if the file has too many rows.
 func (f *configFile) list(name string, v *hujson.Value) bool {
 	if !tree.Has(v, '{', '[') {
@@ -256,4 +172,69 @@ func (f *configFile) list(name string, v *hujson.Value) bool {
 		f.row(key, row)
 	}
 	return true
+}
+
+// row reads one row. key is its name in an object of rows, and nil in a list.
+func (f *configFile) row(key, v *hujson.Value) {
+	raw := newRawRow(len(f.entries)+1, key, v)
+	typed := newTypedRow(raw, f.changes)
+	r := newValuedRow(typed, f.site, nil, &f.budget)
+	f.report(&r.findings, raw.n)
+	if r.refused != "" {
+		f.maySet(r.fields["single"].StartOffset, r.refused)
+	}
+	e := entry{n: raw.n, file: f, v: v, typed: typed, fetches: r.fetches, pinned: r.pinned}
+	e.Row = Row{File: f.path, Scope: f.scope, Kind: r.kind, Target: r.target, Files: sortFiles(r.files)}
+	e.Line, e.column = f.doc.Position(raw.at)
+	e.settle(r)
+	if r.disabled && !r.skipped {
+		f.setState(&e, Disabled, "disabled", "")
+	}
+	r.files = e.Files
+	e.projectUse = r.describeProjectUse()
+	if e.projectUse != "" || !r.skipped && (f.scope == Project || f.scope == Explicit) {
+		e.Approval = fingerprint(r, e.Files, e.projectUse)
+	}
+	if e.projectUse != "" {
+		e.Project = atomicfile.Real(f.site.workspace())
+	}
+	f.entries = append(f.entries, e)
+}
+
+// foreign reads the rows of another program's file.
+func (f *configFile) foreign(client string) *fileError {
+	mapped, wrong := foreign.Read(f.doc, client, f.place.foreign(f.path))
+	if wrong != nil {
+		return f.errorAt(wrong)
+	}
+	for i := range mapped.Rows {
+		row := &mapped.Rows[i]
+		key := &hujson.Value{StartOffset: row.At, Value: hujson.String(row.ID)}
+		if row.Bad == nil {
+			f.row(key, &row.Value)
+			continue
+		}
+		e := entry{n: len(f.entries) + 1, file: f, v: &row.Value}
+		e.Row = Row{File: f.path, Scope: f.scope, State: Skipped, Reason: row.Bad.Reason, Hint: row.Bad.Hint}
+		e.Server.ID = row.ID
+		e.Line, e.column = f.doc.Position(row.At)
+		f.entries = append(f.entries, e)
+	}
+	f.remarks(mapped)
+	return nil
+}
+
+// newValuedRow replaces the variables of a row.
+func newValuedRow(t *typedRow, at *site, fetched func(fetch) fetchResult, budget *int) *valuedRow {
+	r := &valuedRow{typedRow: *t, site: at, fetched: fetched, budget: budget}
+	r.list = slices.Clip(r.list)
+	switch r.reached {
+	case "":
+	case config.KindStdio:
+		r.stdio()
+	default:
+		r.remote()
+	}
+	r.server.Single = !r.disabled && r.kind == config.KindStdio && r.single()
+	return r
 }

@@ -13,18 +13,8 @@ import (
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
+	"github.com/indusagi/indus/mcpconfig/internal/fields"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
-)
-
-var (
-	// uncoveredKeys holds the keys that affect neither the command line nor the destination of data. It also holds the
-	// keys that the fingerprint covers in another form.
-	uncoveredKeys = []string{
-		"name", "id", "type", "transport", "era", "timeout", "lazy", "idle", "maxPrincipals", "maxConcurrent", "maxQueue",
-		"single", "changes", "profile", "enabled", "disabled",
-	}
-	// expandedKeys holds the keys that count only with their variables replaced.
-	expandedKeys = []string{"command", "args", "cwd", "url"}
 )
 
 // hasFetch reports whether a value may have a ${file:…} or ${cmd:…}. Such a value counts as it is written, even if the
@@ -49,25 +39,25 @@ func hasFetch(v *hujson.Value) bool {
 // The value of a ${cmd:…}, or of a ${file:…} outside of the project, is not known before the row is approved. If such a
 // value decides the command line or the address of a project's row, the fingerprint ends with pinSeparator. The
 // fingerprint of the value follows it: see pinOf.
-func (r *reading) fingerprint() string {
+func fingerprint(r *valuedRow, files []RowFile, projectUse string) string {
 	base := atomicfile.Real(r.base())
-	if r.State == Disabled { // its only effect is to hide others
+	if r.disabled && !r.skipped { // its only effect is to hide others
 		return digest("indus approval 3", base, string(Disabled))
 	}
 	text, _ := edit.Row(r.v)
 	var row map[string]any
 	_ = json.Unmarshal(text, &row) // a row that is not an object is skipped
 	maps.DeleteFunc(row, func(name string, _ any) bool {
-		v := r.fields[name]
-		return v == nil || slices.Contains(uncoveredKeys, name) || slices.Contains(expandedKeys, name) && !hasFetch(v)
+		v, cover := r.fields[name], fields.Find(fields.Row(), name).Cover
+		return v == nil || cover == fields.Uncovered || cover == fields.Replaced && !hasFetch(v)
 	})
 	written, _ := json.Marshal(row)
 	slices.Sort(r.usedNames)
-	parts := append([]string{"indus approval 3", base, string(r.Kind), string(written), pinOf(r.Server)}, r.usedNames...)
-	if r.projectUse != "" {
+	parts := append([]string{"indus approval 3", base, string(r.kind), string(written), pinOf(r.server)}, r.usedNames...)
+	if projectUse != "" {
 		parts = append(parts, "in the project", atomicfile.Real(r.workspace()))
 	}
-	for _, f := range r.Files {
+	for _, f := range files {
 		parts = append(parts, "file", atomicfile.Real(f.Path), f.Text, f.Wrong)
 	}
 	for _, w := range r.fetches {
@@ -75,8 +65,8 @@ func (r *reading) fingerprint() string {
 			parts = append(parts, "envFile", w.target)
 		}
 	}
-	if r.Server.Changes.Guards() {
-		parts = append(parts, "changes", string(r.Server.Changes))
+	if r.server.Changes.Guards() {
+		parts = append(parts, "changes", string(r.server.Changes))
 	}
 	if len(r.pinned) > 0 && r.inProject() {
 		return digest(parts...) + pinSeparator
@@ -84,18 +74,12 @@ func (r *reading) fingerprint() string {
 	return digest(parts...)
 }
 
-// pinSeparator is between the fingerprint of the written row and the fingerprint of the fetched values.
-const pinSeparator = "."
-
 // decidesStart reports whether a value of the field decides the command line, its directory, or the destination of
 // data.
 func decidesStart(field string) bool {
 	name, _, _ := strings.Cut(field, "[")
-	return slices.Contains([]string{
-		"command", "args", "cwd", "url",
-		"oauth.issuer", "oauth.clientMetadataUrl", "oauth.identityProvider.issuer",
-		"tls.ca", "tls.cert", "tls.key",
-	}, name)
+	cover := fields.Find(fields.Row(), strings.Split(name, ".")...).Cover
+	return cover == fields.Replaced || cover == fields.Decisive
 }
 
 // pinOf returns the fingerprint of the fields of a server that decide its command line, its directory, or the

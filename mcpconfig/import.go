@@ -65,15 +65,6 @@ func (c Client) Import(path string, text []byte) (*Imported, error) {
 	return i.out, nil
 }
 
-func unknownClient(client string) error {
-	var names []string
-	for _, c := range foreign.All() {
-		names = append(names, c.Name)
-	}
-	return fmt.Errorf("unknown client %s; %s", tree.Quote(client),
-		choices(client, "one of "+strings.Join(names, ", "), names))
-}
-
 // imports is an import that is in progress.
 type imports struct {
 	*readContext
@@ -134,7 +125,7 @@ func (i *imports) file(path, client string) error {
 
 // text reads the text of a file.
 func (i *imports) text(path, client string, text []byte) error {
-	f := &configFile{source: &source{path: path, scope: Explicit}, place: i.readContext}
+	f := newConfigFile(&source{path: path, scope: Explicit}, i.readContext)
 	syntax := foreign.SyntaxFor(path, text)
 	if named := foreign.SyntaxOf(client); named != "" &&
 		!strings.Contains(path[strings.LastIndexAny(path, `/\`)+1:], ".") {

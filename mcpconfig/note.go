@@ -61,8 +61,3 @@ type fileError struct {
 
 func (f *fileError) Error() string { return f.note.String() }
 func (f *fileError) Unwrap() error { return f.err }
-
-func (f *configFile) noteAt(offset int, reason, hint string) Note {
-	line, column := f.doc.Position(offset)
-	return Note{File: f.path, Line: line, Column: column, Reason: reason, Hint: hint}
-}

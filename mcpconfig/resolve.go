@@ -6,23 +6,10 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/tailscale/hujson"
-
 	"github.com/indusagi/indus/internal/atomicfile"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
-
-// entry is a row with the values that only the reading needs.
-type entry struct {
-	Row
-	n, column  int
-	file       *configFile
-	key, v     *hujson.Value // in the file's tree; key is nil in a list
-	fetches    []fetch       // the fetches before it starts
-	waitReason string        // why it must wait for approval; "" if it need not
-	projectUse string        // see describeProjectUse
-	pinned     []fetch       // the fetches that decide the command line or the address
-}
 
 // owner is the row that has an id. Of several searches the later one has it, in one search the first file, and in one
 // file the last row.
@@ -117,7 +104,7 @@ func (s *source) holdBack(e *entry, hasWinner bool, sources []*source, winner ow
 func (p *readContext) approvalReason(s *source, e *entry) string {
 	found := "found in a project's file, and "
 	file := atomicfile.Real(s.path)
-	if !isWithin(atomicfile.Real(e.file.base()), file) {
+	if !isWithin(atomicfile.Real(e.file.site.base()), file) {
 		found = "found in a project's file that is a link to " + tree.QuoteWord(file) + ", and "
 	}
 	here := ""
@@ -145,19 +132,96 @@ func shadowReason(sources []*source, o owner, shadowed int) string {
 	return "defined at " + where + " too, which takes precedence"
 }
 
-// setState sets the state of a row, and notes the reason.
-func (s *source) setState(e *entry, state State, reason, hint string) {
-	e.State, e.Reason, e.Hint = state, reason, hint
-	s.notes = append(s.notes, Note{
-		File: s.path, Line: e.Line, Column: e.column,
-		Server: e.Server.ID, Row: e.n, State: state, Reason: reason, Hint: hint,
-	})
+// raisePolicies gives each row at least the policy that the user's own files have for its id, or in general. A
+// project's file cannot lower it.
+func raisePolicies(sources []*source) {
+	least, all := map[string]config.ChangePolicy{}, config.ChangePolicy("")
+	for _, s := range sources {
+		if !s.isUserFile() {
+			continue
+		}
+		if p, ok := policyOf(s.changes); ok {
+			all = all.Strictest(p)
+		}
+		for _, e := range s.entries {
+			least[e.Server.ID] = least[e.Server.ID].Strictest(e.Server.Changes)
+		}
+	}
+	for _, s := range sources {
+		for i := range s.entries {
+			e := &s.entries[i].Server
+			if p := least[e.ID].Strictest(all); !s.isUserFile() && p.Guards() {
+				e.Changes = e.Changes.Strictest(p)
+			}
+		}
+	}
 }
 
-// sortedNotes returns the notes in the order of the file.
-func (s *source) sortedNotes() []Note {
-	slices.SortStableFunc(s.notes, func(a, b Note) int {
-		return cmp.Or(cmp.Compare(a.Row, b.Row), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
-	return s.notes
+// resolveSettings returns each setting of the file that takes precedence for it.
+func resolveSettings(sources []*source) Settings {
+	return Settings{
+		Auth: resolveSetting(sources, func(s *Settings) *Auth { return s.Auth }, "auth: that at %s:%d takes precedence"),
+		Policy: resolveSetting(sources, func(s *Settings) *Policy { return s.Policy },
+			"policy: the policy at %s:%d takes precedence"),
+		Audit: resolveSetting(sources, func(s *Settings) *Audit { return s.Audit }, "audit: that at %s:%d takes precedence"),
+		Approvals: resolveSetting(sources, func(s *Settings) *CallApprovals { return s.Approvals },
+			"approvals: those at %s:%d take precedence"),
+		Cluster: resolveSetting(sources, func(s *Settings) *Cluster { return s.Cluster },
+			"cluster: that at %s:%d takes precedence"),
+		Registries: resolveSetting(sources, func(s *Settings) *Registries { return s.Registries },
+			"registries: those at %s:%d take precedence"),
+	}
+}
+
+// resolveSetting returns a setting of the file with the highest precedence, or nil if no file has it. Each other file
+// that has it gets a note: precedence is its format, with the place of the setting that counts.
+func resolveSetting[T any, S anySetting[T]](sources []*source, of func(*Settings) S, precedence string) S {
+	sources = slices.DeleteFunc(slices.Clone(sources), func(s *source) bool { return of(&s.Settings) == nil })
+	if len(sources) == 0 {
+		return nil
+	}
+	first := slices.MaxFunc(sources, func(a, b *source) int { return a.group - b.group })
+	winner := of(&first.Settings)
+	for _, s := range sources {
+		if at := of(&s.Settings).place(); s != first && !at.Broken { // a broken one has a better note already
+			s.notes = append(s.notes, Note{
+				File: s.path, Line: at.Line, Column: 1, Hint: "remove one of the two",
+				Reason: fmt.Sprintf(precedence, first.path, winner.place().Line),
+			})
+		}
+	}
+	return winner
+}
+
+// resolveViews returns the views that count, one for each name. The file with the higher precedence for servers wins. A
+// project's file that was only discovered comes last, so that a cloned repository widens no view of the user.
+func resolveViews(sources []*source) (out []View) {
+	var claims []viewEntry
+	for _, s := range sources {
+		for _, v := range s.views {
+			i := slices.IndexFunc(claims, func(c viewEntry) bool { return c.Name == v.Name })
+			if i < 0 {
+				claims = append(claims, v)
+				continue
+			}
+			old, loser := claims[i], v
+			if old.source == s || s.approved && !old.source.approved ||
+				s.approved == old.source.approved && s.group > old.source.group {
+				claims[i], loser = v, old
+			}
+			by := claims[i]
+			s.notes = append(s.notes, Note{
+				File: loser.File, Line: loser.Line, Column: 1,
+				Reason: fmt.Sprintf("view %s: defined at %s:%d too, which takes precedence",
+					tree.Quote(v.Name), by.File, by.Line),
+				Hint: "remove or rename one of the two",
+			})
+		}
+	}
+	for _, c := range claims {
+		if !c.unreadable {
+			out = append(out, c.View)
+		}
+	}
+	return out
 }

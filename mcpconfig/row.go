@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
-	"github.com/tailscale/hujson"
-
-	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -110,48 +108,30 @@ func (r Row) MarshalJSON() ([]byte, error) {
 	}{r.Server.ID, r.Kind, r.Target, r.File, r.Line, r.Scope, r.State, r.Reason, r.Hint})
 }
 
-// maxTarget bounds the text that a hostile file can put on a terminal.
-const maxTarget = 4096
-
-// describe sets Kind and Target from the text of the file, before anything is checked or replaced. So rows that do not
-// start have them too.
-func (r *reading) describe() {
-	declared := config.KindHTTP
-	for _, field := range []string{"type", "transport"} {
-		if v := r.fields[field]; v != nil {
-			declared, _ = kindNamed(tree.Text(*v))
-		}
-	}
-	switch {
-	case r.isSet("command") && (declared == config.KindStdio || !r.isSet("url")):
-		r.Kind, r.Target = config.KindStdio, r.commandLine()
-	case r.isSet("url"):
-		r.Kind = config.KindHTTP
-		if url := tree.Text(*r.fields["url"]); url != "" { // otherwise the row will be skipped
-			r.Target = tree.QuoteWord(secret.Target(url))
-		}
-		if declared == config.KindSSE {
-			r.Kind = config.KindSSE
-		}
-	}
-	if n := len(r.Target); n > maxTarget {
-		r.Target = fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(r.Target[:maxTarget], ""), n)
-	}
+// RowFile is a file or a value that an approval covers by its content. It is a file of the project that a row names, or
+// the file of authorities of a project's row. After [Config.Resolve] it can also be a fetched value.
+type RowFile struct {
+	// Path is absolute, or "${cmd:…}" for the output of a command.
+	Path string `json:"path"`
+	// Text is the content. For a certificate, a key or a file outside of the project it is a digest.
+	Text string `json:"text"`
+	// Wrong is why the file cannot be read. It is "" if it can.
+	Wrong string `json:"wrong,omitempty"`
 }
 
-func (r *reading) commandLine() string {
-	command := tree.Text(*r.fields["command"])
-	if command == "" { // not a string: the row will be skipped
-		return ""
-	}
-	words := []string{command}
-	for _, e := range tree.Elements(r.fields["args"]) {
-		if l, ok := e.Value.(hujson.Literal); ok && l.Kind() != 'n' {
-			words = append(words, l.String())
-		}
-	}
-	for i, w := range secret.Args(words) {
-		words[i] = tree.QuoteWord(w)
-	}
-	return strings.Join(words, " ")
+// pinSeparator is between the fingerprint of the written row and the fingerprint of the fetched values.
+const pinSeparator = "."
+
+// Approved is a row that a person approved.
+type Approved struct {
+	// File is the absolute path, with its symbolic links resolved.
+	File string `json:"file"`
+	// ID is the id of the row.
+	ID string `json:"id"`
+	// Project is the [Row.Project]. It is "" for a row of the project's own file.
+	Project string `json:"project,omitempty"`
+	// Fingerprint is the [Row.Approval] of the row when it was approved.
+	Fingerprint string `json:"fingerprint"`
+	// At is the time of the approval, in UTC.
+	At time.Time `json:"at"`
 }

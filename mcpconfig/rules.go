@@ -14,7 +14,7 @@ import (
 
 // rules reads "tools". If a value cannot be read, the row is skipped: a rule that is left out would admit tools against
 // the intention of the author.
-func (r *reading) rules(field string, v *hujson.Value) (t config.ToolRules) {
+func (r *typedRow) rules(field string, v *hujson.Value) (t config.ToolRules) {
 	r.object(field, v, true,
 		member{"allow", func(field string, v *hujson.Value) {
 			t.Allow = r.patterns(field, v)
@@ -32,29 +32,8 @@ func (r *reading) rules(field string, v *hujson.Value) (t config.ToolRules) {
 	return t
 }
 
-// patterns reads a list of names, in which "*" and "?" are wildcards. It is not nil.
-func (r *reading) patterns(field string, v *hujson.Value) []string {
-	return append([]string{}, listOf(r, "a list of patterns", field, v, r.nonEmpty)...)
-}
-
-// nameMap reads an object of strings that are not empty.
-func (r *reading) nameMap(field string, v *hujson.Value) map[string]string {
-	if !r.expect('{', "an object", field, v) {
-		return nil
-	}
-	out := map[string]string{}
-	for name, m := range tree.Members(v) {
-		where := field + " " + tree.Quote(name)
-		if _, again := out[name]; again {
-			r.skip(m.Name.StartOffset, where+" comes again", "make one of the two")
-		}
-		out[name] = r.nonEmpty(where, &m.Value)
-	}
-	return out
-}
-
 // checkRenames skips the row if two tools get one name.
-func (r *reading) checkRenames(v *hujson.Value, names map[string]string) {
+func (r *typedRow) checkRenames(v *hujson.Value, names map[string]string) {
 	from := map[string]string{}
 	for tool, m := range tree.Members(v) {
 		name := names[tool]
@@ -67,7 +46,7 @@ func (r *reading) checkRenames(v *hujson.Value, names map[string]string) {
 }
 
 // era reads the era in which indus talks to the server. "" is auto. An unknown era is left out.
-func (r *reading) era(field string, v *hujson.Value) protocol.Era {
+func (r *typedRow) era(field string, v *hujson.Value) protocol.Era {
 	switch name := tree.Text(*v); {
 	case r.isName(field, v) && (name == string(protocol.Legacy) || name == string(protocol.Modern)):
 		return protocol.Era(name)
@@ -78,7 +57,7 @@ func (r *reading) era(field string, v *hujson.Value) protocol.Era {
 }
 
 // profile reads the profile in which models see the server's tools. An unknown profile is left out.
-func (r *reading) profile(field string, v *hujson.Value) *schema.Profile {
+func (r *typedRow) profile(field string, v *hujson.Value) *schema.Profile {
 	name := tree.Text(*v)
 	if !r.isName(field, v) {
 		return nil
@@ -93,7 +72,7 @@ func (r *reading) profile(field string, v *hujson.Value) *schema.Profile {
 }
 
 // isName reports whether a value is a string. If it is not, a note reports that it is left out.
-func (r *reading) isName(field string, v *hujson.Value) bool {
+func (r *typedRow) isName(field string, v *hujson.Value) bool {
 	if !tree.Has(v, '"') {
 		reason := fmt.Sprintf("%q is %s where a name is expected, and is left out", field, tree.KindOf(v.Value))
 		r.note(v.StartOffset, reason, "")
@@ -110,10 +89,10 @@ func profileNames() (names []string) {
 
 // policy returns the policy for the row's changed tools, from the row or else from its file. If the value is not a
 // policy, the row is skipped, because the value may have been meant to deny tools.
-func (r *reading) policy() config.ChangePolicy {
+func (r *typedRow) policy(ofFile *hujson.Value) config.ChangePolicy {
 	v := r.fields["changes"]
 	if v == nil {
-		v = r.changes
+		v = ofFile
 	}
 	p, ok := policyOf(v)
 	if !ok {
@@ -132,29 +111,4 @@ func policyOf(v *hujson.Value) (p config.ChangePolicy, ok bool) {
 	}
 	p = config.ChangePolicy(tree.Text(*v))
 	return p, p == config.AcceptChanges || p == config.HoldChanges || p == config.DenyChanges
-}
-
-// raisePolicies gives each row at least the policy that the user's own files have for its id, or in general. A
-// project's file cannot lower it.
-func raisePolicies(sources []*source) {
-	least, all := map[string]config.ChangePolicy{}, config.ChangePolicy("")
-	for _, s := range sources {
-		if !s.isUserFile() {
-			continue
-		}
-		if p, ok := policyOf(s.changes); ok {
-			all = all.Strictest(p)
-		}
-		for _, e := range s.entries {
-			least[e.Server.ID] = least[e.Server.ID].Strictest(e.Server.Changes)
-		}
-	}
-	for _, s := range sources {
-		for i := range s.entries {
-			e := &s.entries[i].Server
-			if p := least[e.ID].Strictest(all); !s.isUserFile() && p.Guards() {
-				e.Changes = e.Changes.Strictest(p)
-			}
-		}
-	}
 }

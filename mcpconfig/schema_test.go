@@ -3,6 +3,7 @@ package mcpconfig_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,7 +16,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/tailscale/hujson"
 
+	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/mcpconfig"
+	"github.com/indusagi/indus/mcpconfig/internal/fields"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/schema/validate"
 )
@@ -285,6 +288,137 @@ func randomFile(random *rand.Rand, fields []string) string {
 		return `{"servers": [` + text + `]}`
 	}
 	return `{"mcpServers": {"a": ` + text + `}, "other": 1}`
+}
+
+// settings are values of the fields of a file beside its servers, valid and invalid ones. The first two are valid.
+var settings = map[string][]string{
+	"$schema": {`"x"`, `"y"`}, "_note": {`1`, `{}`}, "other": {`1`, `{}`},
+	"changes":    {`"hold"`, `"deny"`},
+	"registries": {`"https://r"`, `["https://r", "${TOKEN}"]`, `[]`, `""`, `[1]`, `{}`},
+	"policy":     {`"p.cedar"`, `"~/p"`, `""`, `1`, `null`},
+	"policyMode": {`"report"`, `"enforce"`, `"log"`, `1`},
+	"views": {
+		`{}`, `{"v": {"servers": ["a*"], "tools": [], "prompts": [], "resources": ["a__b"], "mode": "all", "profile": "openai", "publish": true, "#": 1}, "_c": 1}`,
+		`{"v": {"mode": "some"}}`, `{"v": {"profile": "gpt"}}`, `{"v": {"publish": 1}}`, `{"v": {"server": []}}`, `{"v": []}`, `{"a b": {}}`, `{"v": {"tools": [""]}}`, `[]`,
+	},
+	"auth": {
+		`{"methods": "keys", "publicUrl": "https://h", "scopes": ["a"], "_c": 1}`,
+		`{"methods": ["jwt"], "issuers": [{"issuer": "https://i", "jwksUri": "https://i/k", "audience": "a", "algorithms": ["ES256"], "claim": "sub", "apps": true, "#": 1}],
+		  "introspection": {"issuer": "https://i", "endpoint": "https://i/x", "clientId": "c", "clientSecret": "${TOKEN}", "audience": ["a"], "claim": "sub", "apps": false, "#": 1}}`,
+		`{"methods": "oauth"}`, `{"issuers": {}}`, `{"issuers": [{}]}`, `{"issuers": [{"issuer": "i", "endpoint": "e"}]}`, `{"introspection": {"issuer": "i", "jwksUri": "e"}}`, `{"introspection": {}}`, `{"method": "keys"}`,
+		`{"scopes": [""]}`, `{"issuers": [{"issuer": "i", "apps": 1}]}`, `[]`, `null`,
+	},
+	"audit": {
+		`"audit.jsonl"`, `{"file": "a", "maxSize": "100MB", "maxAge": "7d", "keep": 20, "onFull": "continue", "sync": true, "_": 1}`, `{"file": "a", "maxSize": 65536, "maxAge": "24h"}`,
+		`{}`, `""`, `{"file": "a", "maxSize": "1TB"}`, `{"file": "a", "maxSize": 1}`, `{"file": "a", "maxAge": "soon"}`, `{"file": "a", "keep": 0}`, `{"file": "a", "onFull": "wait"}`, `{"file": "a", "sync": "true"}`, `{"file": "a", "size": 1}`, `5`, `null`,
+	},
+	"approvals": {
+		`{}`, `{"expire": "10m", "webhook": {"url": "https://h", "secret": "whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0", "#": 1}, "_c": 1}`,
+		`{"expire": "long"}`, `{"webhook": {"url": "https://h"}}`, `{"webhook": {}}`, `{"webhook": "https://h"}`, `{"expires": "1h"}`, `[]`, `null`,
+	},
+	"cluster": {
+		`{"nats": "nats://h"}`, `{"nats": "tls://a, nats://b", "credsFile": "c", "tls": {"ca": "ca.pem", "#": 1}, "name": "n", "replicas": 5, "monitor": "http://m", "lease": "10s", "_c": 1}`,
+		`{}`, `{"nats": "http://h"}`, `{"nats": 1}`, `{"nats": "nats://h", "replicas": 6}`, `{"nats": "nats://h", "lease": "long"}`, `{"nats": "nats://h", "tls": {"cert": "c"}}`, `{"nats": "nats://h", "monitor": "nats://m"}`, `{"nats": "nats://h", "creds": "c"}`, `5`, `null`,
+	},
+}
+
+// For any file made of these values, the schema accepts the file if the reader has no note about it.
+func TestTheSchemaAgreesWithTheReaderOfSettings(t *testing.T) {
+	t.Parallel()
+	for _, f := range fields.File() {
+		if f.Name != "servers" && f.Name != "mcpServers" && len(settings[f.Name]) < 2 {
+			t.Errorf("%q is not tried", f.Name)
+		}
+	}
+	v, dir := fileSchema(t), t.TempDir()
+	path := filepath.Join(dir, "mcp.json")
+	agree := func(text string) bool {
+		write(t, path, text)
+		c, err := mcpconfig.Read(t.Context(), []string{path}, &mcpconfig.Options{
+			Dry: true, Home: filepath.Join(dir, "home"), Env: lookup(map[string]string{"TOKEN": "t"}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		quiet, fault := len(c.Notes) == 0, v.Validate([]byte(text))
+		if quiet != (fault == nil) {
+			t.Fatalf("%s:\nthe reader: %v\nthe schema: %v", text, c.Notes, fault)
+		}
+		return quiet
+	}
+	names := slices.Sorted(maps.Keys(settings))
+	for _, name := range names { // each value alone
+		for i, value := range settings[name] {
+			text := fmt.Sprintf(`{"servers": {}, %q: %s}`, name, value)
+			if agree(text) != (i < 2) && name != "policyMode" && i != 2 {
+				t.Errorf("%s is taken to be right or wrong", text)
+			}
+		}
+	}
+	random := fixture.Rand(t)
+	for range 300 {
+		text := `{"servers": {}`
+		for _, name := range names {
+			if values := settings[name]; random.IntN(3) == 0 {
+				if random.IntN(8) > 0 {
+					values = values[:2]
+				}
+				text += fmt.Sprintf(", %q: %s", name, values[random.IntN(len(values))])
+			}
+		}
+		agree(text + "}")
+	}
+}
+
+// The reader lists the keys of each object in an error. They are the keys of the table of fields.
+func TestTheReaderKnowsTheFields(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "mcp.json")
+	reasons := func(text string) (all string) {
+		write(t, path, text)
+		c, err := mcpconfig.Read(t.Context(), []string{path}, &mcpconfig.Options{Dry: true, Home: dir, Env: lookup(nil)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range c.Notes {
+			all += n.String() + "\n"
+		}
+		return all
+	}
+	var check func(before, after string, list []fields.Field)
+	check = func(before, after string, list []fields.Field) {
+		for _, f := range list {
+			if f.Members == nil {
+				continue
+			}
+			before, after := before+fmt.Sprintf("%q: ", f.Name), after
+			if f.Name == "views" {
+				before, after = before+`{"v": `, "}"+after
+			}
+			if f.Kind.JSON == '[' {
+				before, after = before+"[", "]"+after
+			}
+			want := `it has "` + strings.Join(fields.Names(f.Members), `", "`) + `"`
+			if got := reasons(before + `{"zzzzzzzzzzzz": 1}` + after); !strings.Contains(got, want) {
+				t.Errorf("%s{} has other keys: %s\nwant %s", before, got, want)
+			}
+			check(before+"{", "}"+after, f.Members)
+		}
+	}
+	check(`{"servers": {}, `, "}", fields.File())
+	check(`{"servers": {"a": {"url": "https://h", `, "}}}", fields.Row())
+	for _, f := range fields.Row() {
+		if got := reasons(fmt.Sprintf(`{"servers": {"a": {%q: []}}}`, f.Name)); strings.Contains(got, "unknown key") {
+			t.Error(got)
+		}
+	}
+	for _, f := range fields.File() {
+		want := fmt.Sprintf("did you mean %q?", f.Name)
+		if got := reasons(fmt.Sprintf(`{"servers": {}, "%sx": []}`, f.Name)); !strings.Contains(got, want) {
+			t.Errorf("%sx: %s", f.Name, got)
+		}
+	}
 }
 
 // The example in the documentation is valid for the reader and for the schema.

@@ -5,10 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
-
-	"github.com/tailscale/hujson"
 
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/text"
@@ -16,20 +13,6 @@ import (
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
-
-// source is one file that exists.
-type source struct {
-	path     string
-	info     fs.FileInfo
-	scope    Scope
-	approved bool
-	group    int // index of the named path that led here; a later one wins an id
-	entries  []entry
-	notes    []Note
-	views    []viewEntry
-	changes  *hujson.Value // the policy for all its servers; nil: none
-	Settings
-}
 
 // searchResult is the outcome of a search.
 type searchResult struct {
@@ -39,37 +22,6 @@ type searchResult struct {
 	unreadable []*source // files of the user that cannot be opened, so their rules for clients are unknown
 
 	directories bool // a directory was named; the first is the project of the user's own rows
-}
-
-// locate sets the directories of the user. A variable that is not absolute is ignored, because the working directory
-// does not belong to the user.
-func (p *readContext) locate() {
-	locate := func(to *string, name string) {
-		if *to != "" {
-			return
-		}
-		if *to, _ = p.Env(name); *to != "" && !filepath.IsAbs(*to) {
-			p.notes = append(p.notes, Note{Reason: name + " is not an absolute path and is ignored"})
-			*to = ""
-		}
-	}
-	home := "HOME"
-	if runtime.GOOS == "windows" {
-		home = "USERPROFILE"
-	}
-	locate(&p.Home, home)
-	locate(&p.XDG, "XDG_CONFIG_HOME")
-	if p.XDG == "" && p.Home != "" {
-		p.XDG = filepath.Join(p.Home, ".config")
-	}
-	state, _ := p.Env("XDG_STATE_HOME")
-	switch {
-	case p.State != "":
-	case filepath.IsAbs(state):
-		p.State = filepath.Join(state, "indus")
-	case p.Home != "":
-		p.State = filepath.Join(p.Home, ".local", "state", "indus")
-	}
 }
 
 // find turns the named paths into files, each once.
@@ -114,22 +66,6 @@ func (f *searchResult) search(p *readContext, dir string, group int) {
 			f.addDiscovered(path, scope, true, group)
 		}
 	}
-}
-
-// pathOf returns the path of the file of a scope. For [Project] it is in the given directory. It is "" if there is no
-// such place.
-func (p *readContext) pathOf(scope Scope, dir string) string {
-	switch {
-	case scope == Project:
-		return filepath.Join(dir, ".indusvx", "mcp.json")
-	case scope == User && p.XDG != "":
-		return filepath.Join(p.XDG, "indusvx", "mcp.json")
-	case scope == Legacy && p.Home != "":
-		return filepath.Join(p.Home, ".indusvx", "agent", "mcp.json")
-	case scope == LegacyAlt && p.Home != "":
-		return filepath.Join(p.Home, ".indusvx", "agent", "mcp-servers.json")
-	}
-	return ""
 }
 
 // addDiscovered adds a file if it exists.
@@ -191,9 +127,6 @@ func (f *searchResult) add(s *source) {
 	f.sources = append(slices.Delete(f.sources, i, i+1), s)
 }
 
-// isUserFile reports whether the file is one of the user's own files at their conventional places.
-func (s *source) isUserFile() bool { return s.scope != Explicit && s.scope != Project }
-
 // similarNames returns a hint with existing names that resemble the name of the path.
 func similarNames(path string) string {
 	entries, _ := os.ReadDir(filepath.Dir(path))
@@ -206,4 +139,11 @@ func similarNames(path string) string {
 		return ""
 	}
 	return "did you mean " + tree.QuoteWord(filepath.Join(filepath.Dir(path), near[0])) + "?"
+}
+
+// breakSettings marks the settings that the user's file may have as broken, because it cannot be read.
+func (s *source) breakSettings(line int) {
+	broken := Setting{File: s.path, Line: line, Broken: true}
+	s.Auth, s.Policy, s.Audit = &Auth{Setting: broken}, &Policy{Setting: broken}, &Audit{Setting: broken}
+	s.Registries = &Registries{Setting: broken}
 }

@@ -18,7 +18,7 @@ import (
 
 // oauth reads the sign-in of the server: an object, or false if there is none. If a value cannot be read, the row is
 // skipped: a sign-in at another place, or as another user, would be wrong.
-func (r *reading) oauth(field string, v *hujson.Value) (o config.OAuth) {
+func (r *valuedRow) oauth(field string, v *hujson.Value) (o config.OAuth) {
 	if tree.Has(v, 'f') {
 		return config.OAuth{Off: true}
 	}
@@ -78,7 +78,7 @@ func signInConflict(grant string, has func(name string) bool) string {
 }
 
 // provider reads the identity provider of an enterprise.
-func (r *reading) provider(field string, v *hujson.Value, o *config.OAuth) {
+func (r *valuedRow) provider(field string, v *hujson.Value, o *config.OAuth) {
 	p := &o.Provider
 	r.object(field, v, true,
 		member{"issuer", storeIn(&p.Issuer, r.address)}, member{"clientId", storeIn(&p.ClientID, r.value)},
@@ -90,36 +90,36 @@ func (r *reading) provider(field string, v *hujson.Value, o *config.OAuth) {
 }
 
 // redirect reads an address of this machine, at which indus can wait for the browser.
-func (r *reading) redirect(field string, v *hujson.Value) string {
-	s := r.value(field, v)
-	u, err := url.Parse(s)
+func (r *valuedRow) redirect(field string, v *hujson.Value) string {
+	to := r.filled(field, v)
+	u, err := url.Parse(to.text)
 	fits := err == nil && u.Scheme == "http" && isLoopback(u.Hostname()) &&
 		u.RawQuery == "" && u.Fragment == "" && u.User == nil
-	if r.State == Active && !r.pending[s] && !fits {
+	if !r.skipped && !to.pending && !fits {
 		r.skip(v.StartOffset, fmt.Sprintf("%q is no address at which indus can wait for the browser", field),
 			"write one of this machine that is known to the authorization server, such as http://localhost:8085/callback")
 	}
-	return s
+	return to.text
 }
 
 // address reads an https URL, or an http URL of this machine.
-func (r *reading) address(field string, v *hujson.Value) string {
-	s := r.value(field, v)
-	if u, err := url.Parse(s); r.State == Active && !r.pending[s] &&
+func (r *valuedRow) address(field string, v *hujson.Value) string {
+	to := r.filled(field, v)
+	if u, err := url.Parse(to.text); !r.skipped && !to.pending &&
 		(err != nil || u.Hostname() == "" || u.Scheme != "https" && !(u.Scheme == "http" && isLoopback(u.Hostname()))) {
 		r.skip(v.StartOffset, fmt.Sprintf("%q is no https:// address", field), "")
 	}
-	return s
+	return to.text
 }
 
 func isLoopback(host string) bool { return host == "localhost" || host == "127.0.0.1" || host == "::1" }
 
 // scopes reads a list, or words in one string as in RFC 6749.
-func (r *reading) scopes(field string, v *hujson.Value) []string {
+func (r *valuedRow) scopes(field string, v *hujson.Value) []string {
 	if tree.Has(v, '"') {
 		return strings.Fields(r.nonEmpty(field, v))
 	}
-	return listOf(r, "a list of scopes", field, v, func(where string, e *hujson.Value) string {
+	return listOf(&r.findings, "a list of scopes", field, v, func(where string, e *hujson.Value) string {
 		s := r.nonEmpty(where, e)
 		if strings.ContainsAny(s, " \t\r\n") {
 			r.skip(e.StartOffset, where+" has a space", "write each scope by itself")
@@ -129,7 +129,7 @@ func (r *reading) scopes(field string, v *hujson.Value) []string {
 }
 
 // port reads a port, and returns an address of this machine with it.
-func (r *reading) port(field string, v *hujson.Value) string {
+func (r *valuedRow) port(field string, v *hujson.Value) string {
 	port, ok := wholeNumber(v)
 	if !ok || port < 1 || port > 65535 {
 		r.skip(v.StartOffset, fmt.Sprintf("%q is no port", field), "write a number from 1 to 65535")
@@ -138,10 +138,10 @@ func (r *reading) port(field string, v *hujson.Value) string {
 }
 
 // tls reads the authorities for the server's certificate, and the client certificate.
-func (r *reading) tls(field string, v *hujson.Value) (t config.TLS) {
+func (r *valuedRow) tls(field string, v *hujson.Value) (t config.TLS) {
 	r.object(field, v, true,
 		member{"ca", storeIn(&t.CA, r.pem)}, member{"cert", storeIn(&t.Cert, r.pem)}, member{"key", storeIn(&t.Key, r.pem)})
-	if (t.Cert == "") != (t.Key == "") && r.State == Active {
+	if (t.Cert == "") != (t.Key == "") && !r.skipped {
 		r.skip(v.StartOffset, `"tls" has one of "cert" and "key"`, "a certificate is shown with its key: name both files")
 	}
 	return t
@@ -150,18 +150,19 @@ func (r *reading) tls(field string, v *hujson.Value) (t config.TLS) {
 // pem reads the path of a file of certificates. If the file belongs to the project, an approval covers its content. The
 // same holds for the authorities of a project's row: another authority would allow another server to take the place of
 // this one.
-func (r *reading) pem(field string, v *hujson.Value) string {
-	path := r.value(field, v)
-	if r.pending[path] {
+func (r *valuedRow) pem(field string, v *hujson.Value) string {
+	written := r.filled(field, v)
+	if written.pending {
 		if r.scope == Project {
 			reason := fmt.Sprintf(
 				"%q of a project's file is written out, because values of ${file:…} and ${cmd:…} may change", field)
 			r.skip(v.StartOffset, reason, "write the path itself")
 		}
-		return path
+		return written.text
 	}
-	path = r.fullPath(path)
-	root := r.projectOf(path)
+	full := r.fullPath(written)
+	path := full.text
+	root := r.projectOf(full)
 	if root == "" && (field != "tls.ca" || r.scope != Project) {
 		return path
 	}
@@ -177,12 +178,12 @@ func (r *reading) pem(field string, v *hujson.Value) string {
 	default:
 		f.Text = fmt.Sprintf("sha256 %x", sha256.Sum256(text))
 	}
-	r.Files = append(r.Files, f)
+	r.files = append(r.files, f)
 	return path
 }
 
 // forwarded reads the name of a header that is forwarded from a client's request.
-func (r *reading) forwarded(field string, v *hujson.Value) string {
+func (r *valuedRow) forwarded(field string, v *hujson.Value) string {
 	name := r.nonEmpty(field, v)
 	switch one := (config.Forward{Headers: []string{name}}); {
 	case name == "":
@@ -198,23 +199,11 @@ func (r *reading) forwarded(field string, v *hujson.Value) string {
 	return name
 }
 
-// signIn sets the fields of a server at a URL other than its headers.
-func (r *reading) signIn() {
-	s := &r.Server
-	r.take(
-		member{"oauth", storeIn(&s.OAuth, r.oauth)},
-		member{"tls", storeIn(&s.TLS, r.tls)},
-		member{"forwardHeaders", func(field string, v *hujson.Value) {
-			s.Forward.Headers = listOf(r, "a list of headers", field, v, r.forwarded)
-		}},
-		member{"authorization", func(field string, v *hujson.Value) {
-			s.Forward.Authorization = r.oneOf("forward")(field, v) != ""
-		}},
-	)
-	if v := r.fields["oauth"]; s.Forward.Authorization {
-		if v != nil && !s.OAuth.Off {
-			r.note(v.StartOffset, `"oauth" is not used, because "authorization" is "forward"`, "remove one of the two")
-		}
-		s.OAuth = config.OAuth{Off: true}
+// headerNameReason returns why a name is not a token of RFC 9110, section 5.6.2, or "".
+func headerNameReason(name string) string {
+	isSeparator := func(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c) }
+	if name == "" || strings.ContainsFunc(name, isSeparator) {
+		return "no header can have this name"
 	}
+	return ""
 }

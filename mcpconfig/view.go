@@ -1,13 +1,7 @@
 package mcpconfig
 
 import (
-	"fmt"
-	"slices"
-
-	"github.com/tailscale/hujson"
-
 	"github.com/indusagi/indus/internal/text"
-	"github.com/indusagi/indus/mcpconfig/internal/tree"
 	"github.com/indusagi/indus/schema"
 )
 
@@ -35,93 +29,7 @@ type View struct {
 	Line int
 }
 
-// viewEntry is a view with the values that only the reading needs.
-type viewEntry struct {
-	View
-	source     *source
-	unreadable bool // it cannot be read; its name stays taken, or a wider view might get it
-}
-
 const maxViews = 100 // of one file: each has clients and lists of its own
 
 // viewName matches names that need no escaping in a path. They also have at most 64 characters.
 var viewName = text.Pattern(`^[A-Za-z0-9._-]+$`)
-
-// readViews reads the member "views". As with the rules about tools, a mistake is more than a note. A view that cannot
-// be read is left out, or it could show tools against the intention of the author.
-func (f *configFile) readViews(v *hujson.Value) {
-	if tree.Has(v, 'n') {
-		return
-	}
-	if !tree.Has(v, '{') {
-		f.note(v.StartOffset, `"views" is `+tree.KindOf(v.Value)+" where an object is expected", "")
-		return
-	}
-	for name, m := range tree.Members(v) {
-		switch {
-		case tree.IsComment(name):
-			continue
-		case len(f.views) == maxViews:
-			f.note(m.Name.StartOffset, fmt.Sprintf("more than %d views; from here on they are not read", maxViews), "")
-			return
-		}
-		f.view(name, m)
-	}
-}
-
-func (f *configFile) view(name string, m *hujson.ObjectMember) {
-	r := f.newReading("view "+tree.Quote(name)+" is left out: ", m.Name.StartOffset)
-	out := viewEntry{View: View{Name: name, File: f.path}, source: f.source}
-	out.Line, _ = f.doc.Position(m.Name.StartOffset)
-	if len(name) > 64 || !viewName().MatchString(name) {
-		r.skip(m.Name.StartOffset, "it stands in a URL", `write letters, digits, ".", "_" and "-", at most 64`)
-	}
-	r.object("views."+name, &m.Value, true,
-		member{"servers", storeIn(&out.Servers, r.patterns)},
-		member{"tools", storeIn(&out.Tools, r.patterns)},
-		member{"prompts", storeIn(&out.Prompts, r.patterns)},
-		member{"resources", storeIn(&out.Resources, r.patterns)},
-		member{"mode", storeIn(&out.Mode, r.oneOf("all", "gateway"))},
-		member{"profile", func(field string, v *hujson.Value) {
-			out.Profile = schema.ProfileNamed(r.oneOf(profileNames()...)(field, v))
-		}},
-		member{"publish", storeIn(&out.Publish, r.boolean)},
-	)
-	out.Publish = out.Publish &&
-		f.maySet(m.Name.StartOffset, `"publish" is not heeded: a project's file does not publish a view`)
-	out.unreadable = r.State == Skipped
-	f.views = append(f.views, out)
-}
-
-// resolveViews returns the views that count, one for each name. The file with the higher precedence for servers wins. A
-// project's file that was only discovered comes last, so that a cloned repository widens no view of the user.
-func resolveViews(sources []*source) (out []View) {
-	var claims []viewEntry
-	for _, s := range sources {
-		for _, v := range s.views {
-			i := slices.IndexFunc(claims, func(c viewEntry) bool { return c.Name == v.Name })
-			if i < 0 {
-				claims = append(claims, v)
-				continue
-			}
-			old, loser := claims[i], v
-			if old.source == s || s.approved && !old.source.approved ||
-				s.approved == old.source.approved && s.group > old.source.group {
-				claims[i], loser = v, old
-			}
-			by := claims[i]
-			s.notes = append(s.notes, Note{
-				File: loser.File, Line: loser.Line, Column: 1,
-				Reason: fmt.Sprintf("view %s: defined at %s:%d too, which takes precedence",
-					tree.Quote(v.Name), by.File, by.Line),
-				Hint: "remove or rename one of the two",
-			})
-		}
-	}
-	for _, c := range claims {
-		if !c.unreadable {
-			out = append(out, c.View)
-		}
-	}
-	return out
-}

@@ -2,38 +2,18 @@ package foreign
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
 
+	"github.com/indusagi/indus/mcpconfig/internal/fields"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
-// nativeKey is a key of indus's own rows, and the kind of its values. The kind is 0 if there are several.
-type nativeKey struct {
-	name string
-	kind hujson.Kind
-}
-
-// nativeKeys returns the keys in the order in which they are written.
-func nativeKeys() []nativeKey {
-	return []nativeKey{
-		{"command", '"'}, {"args", '['}, {"env", '{'}, {"envFile", '"'}, {"cwd", '"'}, {"inheritEnv", 0},
-		{"url", '"'}, {"headers", '{'},
-		{"oauth", 0}, {"tls", '{'}, {"forwardHeaders", '['}, {"authorization", '"'},
-		{"type", '"'}, {"era", 0}, {"timeout", 0}, {"lazy", 0}, {"idle", 0},
-		{"per", '"'}, {"instances", '0'}, {"single", 0}, {"maxPrincipals", '0'}, {"maxConcurrent", '0'}, {"maxQueue", '0'},
-		{"tools", '{'}, {"changes", 0}, {"profile", 0}, {"enabled", 0},
-	}
-}
-
-// NativeKeys returns the keys of indus's own rows in the order in which they are written. A row in a list also has "id"
-// or "name". "transport" and "disabled" are read too.
-func NativeKeys() (names []string) {
-	for _, k := range nativeKeys() {
-		names = append(names, k.name)
-	}
-	return names
+// writtenFields returns the fields that a row of indus has when it is written.
+func writtenFields() []fields.Field {
+	return slices.DeleteFunc(slices.Clone(fields.Row()), func(f fields.Field) bool { return f.Alias })
 }
 
 // nativeDialect returns the dialect of indus. Its rows are copied, and checked by their reader.
@@ -43,8 +23,8 @@ func nativeDialect() *dialect {
 		pathEnd: ".indusvx/mcp.json indusvx/mcp.json .indusvx/agent/mcp.json .indusvx/agent/mcp-servers.json " +
 			".indusagi/mcp.json"}
 	d.extraRules = map[string]rule{"disabled": asDisabled, "transport": asKind}
-	for _, key := range nativeKeys() {
-		d.extraRules[key.name] = asItself(key.kind)
+	for _, f := range writtenFields() {
+		d.extraRules[f.Name] = asItself(f.Kind.JSON)
 	}
 	d.extraRules["type"], d.extraRules["enabled"] = asKind, asEnabled
 	return d

@@ -328,9 +328,9 @@ func (m *serverRow) finish() Row {
 	if tools != nil {
 		m.out["tools"] = tree.Object(m.offset, tools)
 	}
-	for _, key := range nativeKeys() {
-		if v, ok := m.out[key.name]; ok {
-			all = append(all, tree.Member(key.name, v))
+	for _, f := range writtenFields() {
+		if v, ok := m.out[f.Name]; ok {
+			all = append(all, tree.Member(f.Name, v))
 		}
 	}
 	if m.first && m.place.Moving {
