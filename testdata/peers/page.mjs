@@ -265,6 +265,15 @@ const checks = {
     await press(page, "form[role=search] button");
     await until(page, (outcome) => location.search.includes(`outcome=${outcome}`), chosen);
     await until(page, () => document.activeElement.matches("main, main .wide"));
+    // What has the focus may go while the page changes: the keyboard stays in the content.
+    await live(page);
+    await page.evaluate(() => {
+      const region = document.getElementById("calls-live"), fresh = region.cloneNode();
+      region.querySelector("h2").tabIndex = -1;
+      region.querySelector("h2").focus();
+      replace(region, fresh);
+    });
+    must(await page.evaluate(() => document.activeElement.id === "main"), "the focus is lost");
   },
 
   // A call appears without a reload, and can be cancelled.
