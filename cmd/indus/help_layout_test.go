@@ -93,6 +93,19 @@ func TestManualPagesReadWell(t *testing.T) {
 	}
 }
 
+// TestManualPagesNameStdin checks that "-", an argument, is no mark of a list.
+func TestManualPagesNameStdin(t *testing.T) {
+	for _, c := range allCommands() {
+		text, err := renderRoff(command.ManPage(c, ""), 78)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(c.Long, "  -            a whole") != strings.Contains(text, "\n       -      a whole JSON object from stdin\n") {
+			t.Errorf("manual page of %s: the argument - is not there\n%s", c.CommandPath(), text)
+		}
+	}
+}
+
 func allCommands() (all []*cobra.Command) {
 	var visit func(*cobra.Command)
 	visit = func(c *cobra.Command) {

@@ -146,7 +146,7 @@ func roffParts(parts []show.Part) string {
 			b.WriteString("\n")
 		case p.Text == "":
 			b.WriteString(".PP\n")
-		case p.Kind == show.Item && strings.TrimSpace(p.Head) == "-":
+		case p.Kind == show.Item && strings.TrimLeft(p.Head, " ") == "- ": // "-" in a column of its own is an argument
 			b.WriteString(".IP \\(bu 2\n" + text + "\n")
 		case p.Kind == show.Item:
 			b.WriteString(".TP\n\\fB" + roffText(strings.TrimSpace(p.Head)) + "\\fR\n" + text + "\n")

@@ -45,6 +45,7 @@ function replace(region, fresh) {
   for (const id of open) document.getElementById(id)?.setAttribute("open", "");
   for (const [find, place] of scrolled) find()?.scrollTo(place);
   focused?.()?.focus({ preventScroll: true });
+  if (focused && document.activeElement === document.body) document.getElementById("main").focus({ preventScroll: true });
 }
 
 // A caller could time its requests so that another button comes under the pointer of a person who is about to press
