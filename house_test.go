@@ -56,7 +56,7 @@ var roomBudget = map[string]int{
 	"gateway":   8440,
 	"host":      7430,
 	"identity":  1840,
-	"internal":  15330,
+	"internal":  15337,
 	"interop":   13008,
 	"ledger":    4960,
 	"mcpconfig": 11029,
