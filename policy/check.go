@@ -40,8 +40,9 @@ func (f Finding) String() string { return fmt.Sprintf("%s:%d: %s", f.File, f.Lin
 // The caller must not change the findings, which are found once.
 func (s *Set) Check() []Finding {
 	s.checked.Do(func() {
+		first := map[string]*rule{} // by the text
 		for _, r := range s.rules {
-			for _, text := range append(s.checkRule(r), r.misspelt()...) {
+			for _, text := range append(s.checkRule(r, first), r.misspelt()...) {
 				s.findings = append(s.findings, Finding{r.Rule, text})
 			}
 		}
@@ -60,12 +61,15 @@ func (s *Set) Unnamed() (out []Finding) {
 	return out
 }
 
-func (s *Set) checkRule(r *rule) (texts []string) {
+func (s *Set) checkRule(r *rule, first map[string]*rule) (texts []string) {
 	if other := s.covering(r); other != nil {
 		texts = append(texts, fmt.Sprintf("has no effect: the forbid at %s:%d always applies", other.File, other.Line))
 	}
-	if other := s.repeated(r); other != nil {
+	text := r.text()
+	if other := first[text]; other != nil {
 		texts = append(texts, fmt.Sprintf("repeats the rule at %s:%d", other.File, other.Line))
+	} else {
+		first[text] = r
 	}
 	if text := r.contradiction(); text != "" {
 		texts = append(texts, "never applies: "+text)
@@ -126,16 +130,6 @@ func (s ruleScope) isWider(o ruleScope) bool {
 func inServer(item, server types.EntityUID) bool {
 	return server.Type == "Server" && slices.Contains([]types.EntityType{"Tool", "Prompt", "Resource"}, item.Type) &&
 		strings.HasPrefix(string(item.ID), inID.Replace(string(server.ID))+"/")
-}
-
-// repeated returns an earlier rule with the same text, or nil.
-func (s *Set) repeated(r *rule) *rule {
-	for _, o := range s.rules[:r.index] {
-		if o.text() == r.text() {
-			return o
-		}
-	}
-	return nil
 }
 
 // text returns the rule without its id.

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -172,6 +173,7 @@ func (p Pages) Read(
 ) (stopReason string, err error) {
 	seen := map[string]bool{}
 	size, count := 0, 0
+	var before []json.RawMessage
 	for page, params := 1, json.RawMessage(nil); ; page++ {
 		result, err := request(params)
 		if err != nil && seen[`""`] && errors.As(err, new(*RPCError)) { // an empty cursor meant the end
@@ -184,6 +186,11 @@ func (p Pages) Read(
 		if err != nil {
 			return "", err
 		}
+		isSame := func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
+		if string(cursor) == `""` && seen[`""`] && slices.EqualFunc(rows, before, isSame) {
+			return "", nil // an empty cursor meant the end, and the page came again
+		}
+		before = rows
 		count += len(rows)
 		if count > wire.MaxParts {
 			return fmt.Sprintf("%s has more than %d rows: from page %d on they are not read", p.Method, wire.MaxParts, page), nil

@@ -31,3 +31,21 @@ func TestPagesReadsUnusualCursors(t *testing.T) {
 		}
 	}
 }
+
+// TestPagesEndWithAnEmptyCursor checks a server that returns the same page with an empty cursor for ever: its list is
+// whole. Other pages with that cursor are not.
+func TestPagesEndWithAnEmptyCursor(t *testing.T) {
+	for second, isWhole := range map[string]bool{`{"name":"a"}`: true, `{"name":"b"}`: false} {
+		all, asked := "", 0
+		pages := protocol.Pages{Method: "tools/list", Key: "tools", MaxPages: 9, MaxBytes: 1 << 20}
+		stop, err := pages.Read(func(json.RawMessage) (json.RawMessage, error) {
+			if asked++; asked > 1 {
+				return json.RawMessage(`{"tools":[` + second + `],"nextCursor":""}`), nil
+			}
+			return json.RawMessage(`{"tools":[{"name":"a"}],"nextCursor":""}`), nil
+		}, func(_ []wire.Member, page []json.RawMessage) { all += string(page[0]) })
+		if err != nil || (stop == "") != isWhole || (all == `{"name":"a"}`) != isWhole {
+			t.Errorf("%s: %s, %q, %v", second, all, stop, err)
+		}
+	}
+}
