@@ -59,7 +59,7 @@ var roomBudget = map[string]int{
 	"internal":  15290,
 	"interop":   13008,
 	"ledger":    4960,
-	"mcpconfig": 11645,
+	"mcpconfig": 11647,
 	"oauth":     4471,
 	"operation": 2520,
 	"policy":    3802,
