@@ -33,7 +33,7 @@ func (r *valuedRow) noteCommandLine(written textValue) {
 		}
 		return command
 	}
-	if !written.pending {
+	if !written.pending() {
 		r.noteCommand(written.text, r.note)
 	}
 	program := proc.ProgramName(written.text)
@@ -43,7 +43,7 @@ func (r *valuedRow) noteCommandLine(written textValue) {
 	}
 	for i, arg := range words {
 		switch field := fmt.Sprintf("args[%d]", i); {
-		case r.args[i].pending:
+		case r.args[i].pending():
 		case flagAndValue().MatchString(arg) && (i == 0 || !slices.Contains(codeOptions, strings.ToLower(words[i-1]))),
 			i == 0 && fetchers().MatchString(program) && codeAndFlag().MatchString(arg):
 			r.note(offset(i), field+" is one argument with a blank in it", "a blank separates no arguments: write two")

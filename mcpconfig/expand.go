@@ -229,7 +229,7 @@ func (r *valuedRow) expand(s string, offset int, field string) textValue {
 	name, _, _ := strings.Cut(field, "[")
 	x := expansion{valuedRow: r, ownEnv: slices.Contains([]string{"command", "args", "cwd"}, name)}
 	text := x.run(s)
-	out := textValue{text: text, raw: s, fetches: x.fetches, derived: x.derived}
+	out := textValue{text: text, raw: s, fetches: x.fetches, fetched: r.fetched != nil, derived: x.derived}
 	if x.reason != "" {
 		r.skip(offset, field+": "+x.reason, x.hint)
 	}
@@ -251,7 +251,6 @@ func (r *valuedRow) expand(s string, offset int, field string) textValue {
 			r.pinned = append(r.pinned, w)
 		}
 	}
-	out.pending = len(x.fetches) > 0 && r.fetched == nil
 	if out.placed = strings.Contains(s, "workspaceFolder"); out.placed {
 		if dir := atomicfile.Real(r.workspace()); !r.inProject() && !r.place.isProject(dir) {
 			r.skip(offset, field+": ${workspaceFolder} is "+dir+" here, which is no project",

@@ -49,7 +49,7 @@ func fingerprint(r *valuedRow, files []RowFile, projectUse string) string {
 	_ = json.Unmarshal(text, &row) // a row that is not an object is skipped
 	maps.DeleteFunc(row, func(name string, _ any) bool {
 		v, cover := r.fields[name], fields.Find(fields.Row(), name).Cover
-		return v == nil || cover == fields.Uncovered || cover == fields.Replaced && !hasFetch(v)
+		return v == nil || cover >= fields.Effective || cover == fields.Replaced && !hasFetch(v)
 	})
 	written, _ := json.Marshal(row)
 	slices.Sort(r.usedNames)

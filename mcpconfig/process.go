@@ -98,7 +98,7 @@ func (r *valuedRow) startDir() (dir textValue, fresh bool) {
 func (r *valuedRow) noteRelativePaths() {
 	const hint = `write the whole path; the project's is "${workspaceFolder}"`
 	command := r.command.text
-	relative := strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) && !r.command.pending
+	relative := strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) && !r.command.pending()
 	if relative && !r.noteCommand(command, r.skip) {
 		r.skip(r.fields["command"].StartOffset, `"command" is a relative path`+ownDirectory, hint)
 	}
@@ -138,7 +138,7 @@ func (r *valuedRow) envFile(env []pair) []config.Pair {
 	switch {
 	case r.skipped || written == "":
 		return nil
-	case path.pending:
+	case path.pending():
 		return skip("the name of the file cannot have ${file:…} or ${cmd:…}", "")
 	}
 	path = r.fullPath(path)

@@ -22,15 +22,15 @@ func (r *valuedRow) remote() {
 		// A line break at the end comes from a variable that was read from a file.
 		text, at := strings.TrimSpace(h.value.text), r.fields["headers"].StartOffset
 		headers = append(headers, config.Pair{Name: h.name, Value: config.NewSecret(text)})
-		if !h.value.pending && strings.ContainsFunc(text, isControl) {
+		if !h.value.pending() && strings.ContainsFunc(text, isControl) {
 			r.skip(at, "headers "+tree.Quote(h.name)+" holds a line break or control character", "")
 		}
-		if strings.EqualFold(h.name, "Accept-Encoding") && !h.value.pending && !httpconn.Readable(text) {
+		if strings.EqualFold(h.name, "Accept-Encoding") && !h.value.pending() && !httpconn.Readable(text) {
 			r.note(at, "headers "+tree.Quote(h.name)+" is left out: indus reads only gzip, deflate and identity", "")
 		}
 	}
 	// No note shows a part of the URL, because URLs often contain a key.
-	if at := r.fields["url"].StartOffset; !r.skipped && !address.pending {
+	if at := r.fields["url"].StartOffset; !r.skipped && !address.pending() {
 		switch u, err := url.Parse(to); {
 		case err == nil && u.Scheme != "http" && u.Scheme != "https":
 			r.skip(at, `"url" does not begin with http:// or https://`, "")

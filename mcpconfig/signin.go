@@ -95,7 +95,7 @@ func (r *valuedRow) redirect(field string, v *hujson.Value) string {
 	u, err := url.Parse(to.text)
 	fits := err == nil && u.Scheme == "http" && isLoopback(u.Hostname()) &&
 		u.RawQuery == "" && u.Fragment == "" && u.User == nil
-	if !r.skipped && !to.pending && !fits {
+	if !r.skipped && !to.pending() && !fits {
 		r.skip(v.StartOffset, fmt.Sprintf("%q is no address at which indus can wait for the browser", field),
 			"write one of this machine that is known to the authorization server, such as http://localhost:8085/callback")
 	}
@@ -105,7 +105,7 @@ func (r *valuedRow) redirect(field string, v *hujson.Value) string {
 // address reads an https URL, or an http URL of this machine.
 func (r *valuedRow) address(field string, v *hujson.Value) string {
 	to := r.filled(field, v)
-	if u, err := url.Parse(to.text); !r.skipped && !to.pending &&
+	if u, err := url.Parse(to.text); !r.skipped && !to.pending() &&
 		(err != nil || u.Hostname() == "" || u.Scheme != "https" && !(u.Scheme == "http" && isLoopback(u.Hostname()))) {
 		r.skip(v.StartOffset, fmt.Sprintf("%q is no https:// address", field), "")
 	}
@@ -152,7 +152,7 @@ func (r *valuedRow) tls(field string, v *hujson.Value) (t config.TLS) {
 // this one.
 func (r *valuedRow) pem(field string, v *hujson.Value) string {
 	written := r.filled(field, v)
-	if written.pending {
+	if written.pending() {
 		if r.scope == Project {
 			reason := fmt.Sprintf(
 				"%q of a project's file is written out, because values of ${file:…} and ${cmd:…} may change", field)

@@ -11,10 +11,13 @@ type textValue struct {
 	text    string
 	raw     string  // the text of the file
 	fetches []fetch // the ${file:…} and ${cmd:…} in it
-	pending bool    // these stay as they are
+	fetched bool    // their values are in the text; otherwise they stay as they are
 	derived bool    // a part is not written in the row: see isWrittenOut
 	placed  bool    // the text is from the file's ${workspaceFolder}, and has its form since then
 }
+
+// pending reports whether a part has to be fetched before the text is known.
+func (v textValue) pending() bool { return len(v.fetches) > 0 && !v.fetched }
 
 // as returns the value with another form of its text.
 func (v textValue) as(text string) textValue {

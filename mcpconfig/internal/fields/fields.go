@@ -43,7 +43,9 @@ const (
 	Replaced
 	// Decisive fields count as the file has them and with their variables replaced, because they decide where data goes.
 	Decisive
-	// Uncovered fields affect neither the command line nor the destination of data, or count in another form.
+	// Effective fields count by their effect: the transport, the policy for changed tools, the id, the state.
+	Effective
+	// Uncovered fields affect neither the command line nor the destination of data.
 	Uncovered
 )
 

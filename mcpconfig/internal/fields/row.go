@@ -7,8 +7,8 @@ var Row = sync.OnceValue(rowFields)
 
 func rowFields() []Field {
 	return []Field{
-		{Name: "id", Kind: aName, Cover: Uncovered, Alias: true, About: "The name of the server, in a list of rows."},
-		{Name: "name", Kind: aName, Cover: Uncovered, Alias: true, About: "The same as `id`."},
+		{Name: "id", Kind: aName, Cover: Effective, Alias: true, About: "The name of the server, in a list of rows."},
+		{Name: "name", Kind: aName, Cover: Effective, Alias: true, About: "The same as `id`."},
 		{Name: "command", Kind: anyText, Cover: Replaced,
 			About: "The program, looked up in `PATH`. `~/` in front is the home directory. Arguments belong into `args`."},
 		{Name: "args", Kind: arguments, Cover: Replaced, Side: Process, About: "The arguments of the program."},
@@ -43,9 +43,9 @@ func rowFields() []Field {
 		{Name: "authorization", Kind: Kind{"`forward`", '"', `"const": "forward"`, ""}, Side: Remote,
 			About: "`forward`: the server gets the client's own `Authorization` header with its request. Use it only for a " +
 				"server that accepts the same tokens as `indus serve`."},
-		{Name: "transport", Kind: aKind, Cover: Uncovered, Alias: true, About: "How the server is reached. Default: a " +
+		{Name: "transport", Kind: aKind, Cover: Effective, Alias: true, About: "How the server is reached. Default: a " +
 			"`command` is `stdio`; a `url` is streamable HTTP, which falls back to SSE."},
-		{Name: "type", Kind: aKind, Cover: Uncovered, About: "The same as `transport`."},
+		{Name: "type", Kind: aKind, Cover: Effective, About: "The same as `transport`."},
 		{Name: "era", Kind: oneWord(0, "`auto`, `legacy` or `modern`", "auto", "legacy", "modern").with(`"default": "auto"`),
 			Cover: Uncovered, About: "The protocol of the server. `legacy` is MCP before 2026-07-28, which begins with a " +
 				"handshake. Without it, indus asks the server, which a few servers do not survive."},
@@ -84,12 +84,12 @@ func rowFields() []Field {
 				"may get the same name."},
 			{Name: "describe", Kind: byTool, About: "By the server's name of a tool, a description in place of its own."},
 		}, About: "The tools of the server that are mounted, and their names. Patterns take the server's own names."},
-		{Name: "changes", Kind: onChange, Cover: Uncovered, About: changesAbout},
+		{Name: "changes", Kind: onChange, Cover: Effective, About: changesAbout},
 		{Name: "profile", Kind: profile(), Cover: Uncovered, About: "The models for which the schemas of the server's " +
 			"tools are shaped ([schemas.md](schemas.md)). Default: as the program that mounts the server decides."},
-		{Name: "enabled", Kind: aSwitch.with(`"default": true`), Cover: Uncovered,
+		{Name: "enabled", Kind: aSwitch.with(`"default": true`), Cover: Effective,
 			About: "`false` switches the server off, and the servers of this name in other files."},
-		{Name: "disabled", Kind: aSwitch.with(`"default": false`), Cover: Uncovered, Alias: true,
+		{Name: "disabled", Kind: aSwitch.with(`"default": false`), Cover: Effective, Alias: true,
 			About: "The opposite of `enabled`."},
 	}
 }

@@ -228,7 +228,7 @@ func spaced(v hujson.Value) string {
 // covers has the words for the ways in which an approval covers a field.
 var covers = map[fields.Cover]string{
 	fields.Written: "as written", fields.Replaced: "with variables replaced", fields.Decisive: "both",
-	fields.Uncovered: "no",
+	fields.Effective: "its effect", fields.Uncovered: "no",
 }
 
 func rowTable() string {
