@@ -145,12 +145,12 @@ func OpenLog(ctx context.Context, engine Engine, name string) (Log, error) {
 
 // Append implements [Log]. If the answer is lost, the parts of a long record stay: the record may be stored.
 func (l *longLog) Append(ctx context.Context, data []byte, after uint64) (uint64, error) {
-	value, b := inline(data), (*longText)(nil)
-	if len(data) > partSize {
-		var err error
-		if value, b, err = l.parts.write(ctx, data); err != nil {
-			return 0, err
-		}
+	if len(data) <= partSize {
+		return l.Log.Append(ctx, inline(data), after)
+	}
+	value, b, err := l.parts.write(ctx, data)
+	if err != nil {
+		return 0, err
 	}
 	sequence, err := l.Log.Append(ctx, value, after)
 	if errors.Is(err, ErrConflict) {

@@ -25,7 +25,7 @@ func shortValue(text, before []byte, from *longText) ([]byte, *longText) {
 	}
 	limit := min(max(len(text)/8, shortText), partSize)
 	if from != nil {
-		pieces, added := split(text, from.text)
+		pieces, added := split(text, from.text, limit)
 		if value := from.value(pieces, added); len(value) <= limit {
 			return value, from
 		}
@@ -33,14 +33,14 @@ func shortValue(text, before []byte, from *longText) ([]byte, *longText) {
 	if len(text) > partSize {
 		return nil, nil
 	}
-	if _, added := split(text, before); from == nil && len(added) > limit/4 || len(added) > limit {
+	if _, added := split(text, before, limit); from == nil && len(added) > limit/4 || len(added) > limit {
 		return inline(text), nil
 	}
 	return nil, nil
 }
 
-// split returns the pieces of a text whose lines may be in a base, and the bytes that are not in the base.
-func split(text, from []byte) (pieces []piece, added []byte) {
+// split returns the pieces of a text whose lines may be in a base, and the first limit+1 bytes that are not in it.
+func split(text, from []byte, limit int) (pieces []piece, added []byte) {
 	places := map[string]int{}
 	for at, rest := 0, from; len(rest) > 0; {
 		line := firstLine(rest)
@@ -48,7 +48,7 @@ func split(text, from []byte) (pieces []piece, added []byte) {
 		at, rest = at+len(line), rest[len(line):]
 	}
 	var p piece
-	for rest := text; len(rest) > 0; {
+	for rest := text; len(rest) > 0 && len(added) <= limit; {
 		line := firstLine(rest)
 		rest = rest[len(line):]
 		if p.Bytes > 0 && bytes.HasPrefix(from[p.At+p.Bytes:], line) {
@@ -63,7 +63,7 @@ func split(text, from []byte) (pieces []piece, added []byte) {
 		if ok {
 			p.At, p.Bytes = at, len(line)
 		} else {
-			p.Added, added = p.Added+len(line), append(added, line...)
+			p.Added, added = p.Added+len(line), append(added, line[:min(len(line), limit+1-len(added))]...)
 		}
 	}
 	return append(pieces, p), added

@@ -21,7 +21,7 @@ func TestPieces(t *testing.T) {
 	copied := 0
 	for range 3000 {
 		text, from := random(), random()
-		pieces, added := split(text, from)
+		pieces, added := split(text, from, len(text))
 		got, err := joinPieces(pieces, from, added)
 		if err != nil || !bytes.Equal(got, text) {
 			t.Fatalf("%q from %q: %q, %v", text, from, got, err)
