@@ -56,7 +56,7 @@ var roomBudget = map[string]int{
 	"gateway":   8510,
 	"host":      7430,
 	"identity":  1840,
-	"internal":  15370,
+	"internal":  15380,
 	"interop":   13030,
 	"ledger":    4970,
 	"mcpconfig": 11660,
