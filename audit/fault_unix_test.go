@@ -73,6 +73,9 @@ func stops(t *testing.T, change, undo func(path string) error, want string) {
 	if r := wantIntact(t, path); r.Lost != 2 {
 		t.Errorf("%+v; want 2 lost records", r)
 	}
+	if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), `; refused requests: 1"`) {
+		t.Errorf("%s %v", text, err)
+	}
 	if n := strings.Count(logged.String(), "level=ERROR"); n != 1 {
 		t.Errorf("%d errors were logged:\n%s", n, logged)
 	}

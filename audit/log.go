@@ -74,6 +74,7 @@ type Log struct {
 // lost counts the records that could not be written, and that no Gap record counts yet.
 type lost struct {
 	records uint64
+	refused uint64 // requests that were refused meanwhile: see Ready
 	since   time.Time
 	err     error
 }
@@ -134,12 +135,18 @@ func (l *Log) Watch(changed func()) (stop func()) { return l.watchers.Watch(chan
 
 // Ready reports whether the next record can probably be written. It returns nil, at no cost, unless the last Append
 // failed. In that case it tries to write again. With [Continue] it always returns nil. Call it before a request is
-// passed to a server.
+// passed to a server. The Gap record has the number of errors that Ready returned, which is that of refused requests.
 func (l *Log) Ready() error {
 	if !l.failed.Load() || l.options.OnFull == Continue {
 		return nil
 	}
-	return l.append(nil)
+	err := l.append(nil)
+	if err != nil {
+		l.mu.Lock()
+		l.lost.refused++
+		l.mu.Unlock()
+	}
+	return err
 }
 
 // append writes a record, or only the records about the log itself if r is nil.
@@ -182,10 +189,11 @@ func (l *Log) encodeNotes(b *batch) {
 		l.encode(b, &b.notes[i])
 	}
 	if b.lost > 0 {
-		l.encode(b, &Record{
-			Type: TypeGap, Outcome: Error, Lost: b.lost, ErrorKind: "audit",
-			Reason: fmt.Sprintf("since %s: %v", l.lost.since.UTC().Format(time.RFC3339), l.lost.err),
-		})
+		reason := fmt.Sprintf("since %s: %v", l.lost.since.UTC().Format(time.RFC3339), l.lost.err)
+		if l.lost.refused > 0 {
+			reason += fmt.Sprintf("; refused requests: %d", l.lost.refused)
+		}
+		l.encode(b, &Record{Type: TypeGap, Outcome: Error, Lost: b.lost, ErrorKind: "audit", Reason: reason})
 	}
 }
 
@@ -249,6 +257,9 @@ func (l *Log) write(b *batch) {
 		return
 	}
 	if l.failed.Swap(false) {
+		l.mu.Lock()
+		l.lost.refused = 0
+		l.mu.Unlock()
 		l.logger.Warn("audit records are written again", "path", l.file.path, "lost", b.lost)
 	}
 	l.file.removeDoomed(b.notes)
