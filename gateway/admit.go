@@ -403,9 +403,7 @@ func (g *Gateway) runAdmitted(
 	for n := 0; refused == nil; n++ {
 		raw, err := run(judged)
 		if !errors.Is(err, errRedefined) || n == maxRedefined {
-			if e != nil {
-				e.end(raw, byOperator(ctx, err))
-			}
+			e.end(raw, byOperator(ctx, err))
 			return raw, e, err
 		}
 		refused = g.refresh(ctx, x, it)
@@ -413,7 +411,9 @@ func (g *Gateway) runAdmitted(
 		case refused == nil:
 			refused = g.judge(ctx, x, it, e)
 		case x.report:
-			return nil, e, &toolbox.UnknownTool{Name: it.name}
+			err = &toolbox.UnknownTool{Name: it.name}
+			e.end(nil, err)
+			return nil, e, err
 		default:
 			e.refuse(refused)
 		}

@@ -11,15 +11,17 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/approval"
+	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/toolbox"
+	"github.com/indusagi/indus/toolbox/catalog"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// shifty is a server whose tool t has another definition after the next start.
+// shifty is a server whose tool t has another definition after the next start, or another name if the definition is "".
 type shifty struct {
 	*gateway.Gateway
 	t           testing.TB
@@ -30,7 +32,7 @@ type shifty struct {
 	seen        *eventLog
 }
 
-func newShifty(t testing.TB, policy string, mount interop.FleetOptions) *shifty {
+func newShifty(t testing.TB, policy string, mount interop.FleetOptions, more ...func(*gateway.Options)) *shifty {
 	s := &shifty{
 		t: t, book: approvals(t, t.TempDir()+"/approvals.json", time.Minute), seen: &eventLog{more: make(chan struct{})},
 	}
@@ -39,10 +41,14 @@ func newShifty(t testing.TB, policy string, mount interop.FleetOptions) *shifty 
 		return &interop.EndpointOptions{Transport: starting{s}}
 	}
 	mount.Restart = interop.Restart{First: time.Millisecond}
-	s.Gateway = gateway.New(t.Context(), s.servers("bank"), &gateway.Options{
+	opts := gateway.Options{
 		Ledger:  &ledger.Options{Mount: &interop.MountOptions{FleetOptions: mount, Wait: -1, Events: s.seen.record}},
 		Control: gateway.Control{Approvals: s.book, Policy: always(rules(t, policy), false)},
-	})
+	}
+	for _, change := range more {
+		change(&opts)
+	}
+	s.Gateway = gateway.New(t.Context(), s.servers("bank"), &opts)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -57,8 +63,12 @@ type starting struct{ *shifty }
 func (s starting) Connect(ctx context.Context) (mcp.Connection, error) {
 	server := mcp.NewServer(&mcp.Implementation{Name: "a", Version: "1"}, nil)
 	text := s.description.Load().(string)
+	name := "t"
+	if text == "" {
+		name = "other"
+	}
 	server.AddTool(&mcp.Tool{
-		Name: "t", Description: text, InputSchema: json.RawMessage(`{"type":"object"}`),
+		Name: name, Description: text, InputSchema: json.RawMessage(`{"type":"object"}`),
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: !strings.Contains(text, "ALL")},
 	}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		s.ran.Add(1)
@@ -154,6 +164,30 @@ func TestACallIsJudgedByTheDefinitionThatRuns(t *testing.T) {
 					t.Errorf("%q, want %q", got, want)
 				}
 			})
+		}
+	}
+}
+
+// A call of a batch whose tool is gone when its server has started is recorded as such, although the batch has a result.
+func TestACallOfAToolThatIsGoneIsRecorded(t *testing.T) {
+	t.Parallel()
+	for report, want := range map[bool]audit.Outcome{true: audit.Error, false: audit.Denied} {
+		log, records := recorded(t)
+		policy := `permit(principal, action, resource);`
+		s := newShifty(t, policy, interop.FleetOptions{Known: knownPayment, Lazy: true}, func(o *gateway.Options) {
+			o.Expose = func(s toolbox.Source) toolbox.Source { return catalog.Over(s, nil) }
+			o.Control.Audit, o.Control.Policy = log, always(rules(t, policy), report)
+		})
+		s.description.Store("")
+		r, err := dial(t, s.Gateway, "/mcp", interop.Modern).CallTool(t.Context(), &mcp.CallToolParams{
+			Name: "batch", Arguments: json.RawMessage(`{"calls":[{"operation":"a__t","input":{}}]}`),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := records()
+		if last := all[len(all)-1]; last.Tool != "t" || last.Outcome != want {
+			t.Errorf("with reported rules %t: %+v, want %v; the client got %+v", report, last, want, r.Content)
 		}
 	}
 }
