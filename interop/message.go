@@ -7,6 +7,7 @@ import (
 	"github.com/indusagi/indus/internal/memory"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop/internal/conn"
+	"github.com/indusagi/indus/interop/internal/lane"
 	"github.com/indusagi/indus/interop/internal/listing"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -51,7 +52,7 @@ type Message struct {
 	back    Peer          // receives messages of the exchange; if it is nil, Receive does
 	tool    *listing.Tool // the called tool, if it is known
 	bounded bool          // ctx has the deadline: none is added
-	subject string        // the kind of the request, see habits
+	subject lane.Subject  // the kind of the request, see habits
 }
 
 // Peer handles a message. For a request it returns the bytes of the result, or an error. An [*RPCError] reaches the

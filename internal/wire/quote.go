@@ -95,8 +95,31 @@ func Text(raw json.RawMessage) []byte {
 	return []byte(decodeInside(in))
 }
 
+// frequentNames holds the keys of most messages, and values beside them, so that decoding them takes no memory.
+var frequentNames = makeFrequentNames(
+	"jsonrpc", "id", "method", "params", "result", "error", "name", "arguments", "uri", "cursor", "ref", "task",
+	"_meta", "progressToken", "requestState", "inputResponses", "inputRequests", "resultType", "complete",
+	"content", "structuredContent", "isError", "type", "text", "contents", "messages", "role", "mimeType", "annotations",
+	"tools", "prompts", "resources", "nextCursor", "ttlMs", "cacheScope", "version", "title", "description", "inputSchema",
+	"tools/call", "tools/list", "prompts/get", "resources/read", "2.0", "2025-11-25", "2025-06-18", "2026-07-28",
+	"io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientInfo",
+	"io.modelcontextprotocol/clientCapabilities", "io.modelcontextprotocol/serverInfo", "io.modelcontextprotocol/logLevel",
+	"elicitation", "sampling", "roots", "extensions", "traceparent", "tracestate",
+)
+
+func makeFrequentNames(names ...string) map[string]string {
+	all := make(map[string]string, len(names))
+	for _, name := range names {
+		all[name] = name
+	}
+	return all
+}
+
 // decodeInside decodes the inside of a string. It never fails: an invalid escape stands for itself.
 func decodeInside(in []byte) string {
+	if name, ok := frequentNames[string(in)]; ok {
+		return name
+	}
 	if bytes.IndexByte(in, '\\') < 0 && utf8.Valid(in) {
 		return string(in)
 	}

@@ -27,69 +27,96 @@ func WithDeadline(ctx context.Context, d, defaultValue time.Duration) (context.C
 // CallDeadlines ends a context if a call receives nothing for too long, or takes too
 // long in total.
 type CallDeadlines struct {
-	cancel  context.CancelCauseFunc
-	idle    time.Duration
-	silence *time.Timer // nil if there is no such deadline
-	total   *time.Timer // nil if there is no such deadline
+	cancel context.CancelCauseFunc
+	idle   time.Duration // 0: silence does not matter
+	most   time.Duration // in total; 0: any time
 
 	mu     sync.Mutex
-	pauses int // questions of the server without an answer yet, plus one after stop
+	timer  *time.Timer // runs until the next of both ends; nil if there is none
+	silent time.Time   // the end of the silence, if pauses is 0
+	end    time.Time   // of the total time
+	pauses int         // questions of the server without an answer yet, plus one after stop
 }
 
 // WithCallDeadlines returns ctx with both deadlines of a call: silence since the last message, and the total time.
 // Zero means the default, and a negative value means no deadline. The caller must stop them.
 func WithCallDeadlines(ctx context.Context, idle, total time.Duration) (context.Context, *CallDeadlines) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	p := &CallDeadlines{cancel: cancel, idle: protocol.Duration(idle, defaultCall)}
-	if p.idle > 0 {
-		p.silence = time.AfterFunc(p.idle, func() {
-			cancel(&DeadlineError{After: p.idle, What: "no answer and no progress"})
-		})
+	p := &CallDeadlines{
+		cancel: cancel, idle: protocol.Duration(idle, defaultCall), most: protocol.Duration(total, DefaultTotal),
 	}
-	if total := protocol.Duration(total, DefaultTotal); total > 0 {
-		p.total = time.AfterFunc(total, func() {
-			cancel(&DeadlineError{After: total, What: "no result in all"})
-		})
+	now := time.Now()
+	p.silent, p.end = now.Add(p.idle), now.Add(p.most)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if next, ok := p.next(); ok {
+		p.timer = time.AfterFunc(next.Sub(now), p.expire)
 	}
 	return ctx, p
 }
 
-// Reset restarts the silence timer after a message from the server.
-func (p *CallDeadlines) Reset() {
+// next returns the time at which a deadline ends, unless there is none. Call it with mu held.
+func (p *CallDeadlines) next() (next time.Time, ok bool) {
+	switch silence := p.idle > 0 && p.pauses == 0; {
+	case silence && (p.most <= 0 || p.silent.Before(p.end)):
+		return p.silent, true
+	case p.most > 0:
+		return p.end, true
+	}
+	return time.Time{}, false
+}
+
+// expire ends the context if a deadline is over, and otherwise waits for the next one.
+func (p *CallDeadlines) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.silence != nil && p.pauses == 0 {
-		p.silence.Reset(p.idle)
+	now := time.Now()
+	next, ok := p.next()
+	switch {
+	case !ok:
+	case now.Before(next):
+		p.timer.Reset(next.Sub(now))
+	case p.most > 0 && !now.Before(p.end):
+		p.cancel(&DeadlineError{After: p.most, What: "no result in all"})
+	default:
+		p.cancel(&DeadlineError{After: p.idle, What: "no answer and no progress"})
 	}
 }
 
-// Pause pauses the silence timer until release is called. During that time the server
-// waits for us, perhaps for a person.
+// Reset begins the silence anew after a message from the server. The timer is not touched: it waits again when it
+// expires.
+func (p *CallDeadlines) Reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.silent = time.Now().Add(p.idle)
+}
+
+// Pause ends the silence until release is called. During that time the server waits for us, perhaps for a person.
 func (p *CallDeadlines) Pause() (release func()) {
-	if p == nil || p.silence == nil {
+	if p == nil || p.idle <= 0 {
 		return func() {}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.pauses++
-	p.silence.Stop()
 	return func() {
 		p.mu.Lock()
+		defer p.mu.Unlock()
 		p.pauses--
-		p.mu.Unlock()
-		p.Reset()
+		p.silent = time.Now().Add(p.idle)
+		if next, ok := p.next(); ok && p.pauses == 0 {
+			p.timer.Reset(time.Until(next)) // it may wait for the total time
+		}
 	}
 }
 
-// Stop ends the context and both timers.
+// Stop ends the context and the timer.
 func (p *CallDeadlines) Stop() {
 	p.mu.Lock()
-	p.pauses++ // stays positive, so that no later reset starts the timer again
-	p.mu.Unlock()
-	for _, t := range [...]*time.Timer{p.silence, p.total} {
-		if t != nil {
-			t.Stop()
-		}
+	p.pauses++ // stays positive, so that no later release starts the timer again
+	if p.timer != nil {
+		p.timer.Stop()
 	}
+	p.mu.Unlock()
 	p.cancel(nil)
 }

@@ -41,6 +41,7 @@ type stdio struct {
 	partial *partialReader // the input of lines
 
 	writing     chan struct{} // one slot, held by the writer
+	atOnce      atOnce
 	unsent      []byte        // the unsent rest of an interrupted frame
 	stdinClosed atomic.Bool   // the server closed its stdin but did not exit, and was killed
 	closing     chan struct{} // closed by close
@@ -236,11 +237,20 @@ func (f *stdio) write(ctx context.Context, e wire.Envelope) error {
 		return ctx.Err()
 	}
 	defer func() { <-f.writing }()
-	defer f.deadline(ctx)()
 	if isOver(f.opts.Lease) { // a paused program may notice this here first
 		f.p.Kill()
 		return &UnsentError{&LostError{errLeaseOver}}
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	frame, sent := wire.Line(e), 0
+	if len(f.unsent) == 0 {
+		if sent = f.writeAtOnce(frame); sent == len(frame) {
+			return nil
+		}
+	}
+	defer f.deadline(ctx)() // the pipe is full, or broken
 	if len(f.unsent) > 0 {
 		n, err := f.p.Stdin().Write(f.unsent)
 		f.unsent = f.unsent[n:]
@@ -248,10 +258,9 @@ func (f *stdio) write(ctx context.Context, e wire.Envelope) error {
 			return f.explainWrite(ctx, err)
 		}
 	}
-	frame := wire.Line(e)
-	n, err := f.p.Stdin().Write(frame)
-	if err != nil && n > 0 {
-		f.unsent = frame[n:]
+	n, err := f.p.Stdin().Write(frame[sent:])
+	if err != nil && sent+n > 0 {
+		f.unsent = frame[sent+n:]
 	}
 	return f.explainWrite(ctx, err)
 }

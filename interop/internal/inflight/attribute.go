@@ -78,9 +78,9 @@ func (t *Table[C]) awaitFirst(ctx context.Context) {
 // candidates holds the requests that a question without a request can belong to.
 type candidates[C Client] struct {
 	newest   *Request[C]
-	inFlight int      // how many are in flight
-	clients  int      // their clients; each request without a session counts as one
-	subjects []string // their kinds
+	inFlight int            // how many are in flight
+	clients  int            // their clients; each request without a session counts as one
+	subjects []lane.Subject // their kinds
 	changed  <-chan struct{}
 }
 
@@ -103,7 +103,7 @@ func (t *Table[C]) candidates(last uint64) (c candidates[C]) {
 		}
 		c.inFlight++
 		count(r.Client.SessionID())
-		if r.Subject != "" {
+		if r.Subject != (lane.Subject{}) {
 			c.subjects = append(c.subjects, r.Subject)
 		}
 		if number > newest {

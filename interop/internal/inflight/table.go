@@ -11,6 +11,7 @@ import (
 
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop/internal/conn"
+	"github.com/indusagi/indus/interop/internal/lane"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -31,7 +32,7 @@ type Request[C Client] struct {
 	Caller   toolbox.Principal
 	Exchange uint64              // Message.Of of the request
 	Limits   *conn.CallDeadlines // nil if there are none
-	Subject  string              // the kind of the request, see [lane.Habits]; "" if it is not recorded
+	Subject  lane.Subject        // the kind of the request, see [lane.Habits]
 }
 
 // Table holds the requests in flight on one connection. The zero value is ready.

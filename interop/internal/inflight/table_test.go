@@ -38,7 +38,15 @@ type (
 )
 
 func add(t *table, c *client, caller toolbox.Principal, subject string) uint64 {
-	return t.Add(&request{Client: c, Caller: caller, Subject: subject})
+	return t.Add(&request{Client: c, Caller: caller, Subject: subjectOf(subject)})
+}
+
+// subjectOf returns the kind of a call of a tool. "" is a request whose kind is not recorded.
+func subjectOf(tool string) lane.Subject {
+	if tool == "" {
+		return lane.Subject{}
+	}
+	return lane.SubjectOf(protocol.MethodToolsCall, tool)
 }
 
 // attribution is the result of Attribute. It is complete once done is closed.
@@ -115,7 +123,7 @@ func TestAQuestionWaitsUntilOneClientIsLeft(t *testing.T) {
 		for subject, want := range map[string]lane.Sharing{
 			"tools/call asking": lane.ExclusiveUse, "tools/call quiet": lane.TrialUse, "tools/call later": lane.TrialUse,
 		} {
-			if use, _ := habits.Admit(t.Context(), subject); use != want {
+			if use, _ := habits.Admit(t.Context(), subjectOf(subject)); use != want {
 				t.Errorf("%s is used as %v, not %v", subject, use, want)
 			}
 		}

@@ -21,7 +21,7 @@ const (
 // do. The zero value is ready.
 type Habits struct {
 	mu        sync.Mutex
-	bySubject map[string]*habit // by subject
+	bySubject map[Subject]*habit // by subject
 }
 
 // habit is the record of one subject. Its fields are guarded by Habits.mu.
@@ -42,19 +42,23 @@ const (
 	ExclusiveUse
 )
 
-// SubjectOf returns the kind of a request, or "" if its kind is not recorded.
-func SubjectOf(method, name string) string {
+// Subject is the kind of a request: its method, and the name in its params. The zero value means that the kind is not
+// recorded.
+type Subject struct{ method, name string }
+
+// SubjectOf returns the kind of a request.
+func SubjectOf(method, name string) Subject {
 	if !protocol.MayRequireInput(method) {
-		return ""
+		return Subject{}
 	}
-	return method + " " + name
+	return Subject{method, name}
 }
 
 // Admit returns how a request uses a connection. endUse must be called afterwards. Its argument sent reports whether
 // the request was sent.
-func (h *Habits) Admit(ctx context.Context, subject string) (use Sharing, endUse func(sent bool)) {
+func (h *Habits) Admit(ctx context.Context, subject Subject) (use Sharing, endUse func(sent bool)) {
 	endUse = func(bool) {}
-	if subject == "" {
+	if subject == (Subject{}) {
 		return SharedUse, endUse
 	}
 	for {
@@ -86,11 +90,11 @@ func (h *Habits) Admit(ctx context.Context, subject string) (use Sharing, endUse
 }
 
 // record returns the record of a subject. Call it with mu held.
-func (h *Habits) record(subject string) *habit {
+func (h *Habits) record(subject Subject) *habit {
 	k := h.bySubject[subject]
 	if k == nil {
 		if h.bySubject == nil || len(h.bySubject) >= maxHabits {
-			h.bySubject = map[string]*habit{}
+			h.bySubject = map[Subject]*habit{}
 		}
 		k = &habit{}
 		h.bySubject[subject] = k
@@ -116,7 +120,7 @@ func (k *habit) releaseWaiting() {
 
 // RecordQuestion records a question that one of the subjects has caused. settle must follow, with the subjects that may
 // still be the cause.
-func (h *Habits) RecordQuestion(subjects []string) (settle func(causes []string)) {
+func (h *Habits) RecordQuestion(subjects []Subject) (settle func(causes []Subject)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	suspects := make([]*habit, len(subjects))
@@ -126,7 +130,7 @@ func (h *Habits) RecordQuestion(subjects []string) (settle func(causes []string)
 		k.releaseWaiting()
 		suspects[i] = k
 	}
-	return func(causes []string) {
+	return func(causes []Subject) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		for _, k := range suspects {
