@@ -39,10 +39,10 @@ func (g gated) Connect(ctx context.Context) (mcp.Connection, error) {
 // warmStart is a gateway in its second run, which has served a library before. Its server has not answered yet.
 type warmStart struct {
 	*gateway.Gateway
-	library *mcp.Server
-	gate    chan error // closed: the server answers
-	seen    *eventLog
-	want    []string
+	books *mcp.Server
+	gate  chan error // closed: the server answers
+	seen  *eventLog
+	want  []string
 }
 
 // listedNames returns the names of all entries that a client is listed, except tools.
@@ -71,14 +71,14 @@ func listedNames(t testing.TB, c *mcp.ClientSession) (names []string) {
 
 // newWarmStart runs a gateway without clients until the ledger has the lists, and then starts a second run.
 func newWarmStart(t *testing.T, o gateway.Options) *warmStart {
-	w := &warmStart{library: library("a", "file:///a"), gate: make(chan error), seen: &eventLog{more: make(chan struct{})},
+	w := &warmStart{books: library("a", "file:///a"), gate: make(chan error), seen: &eventLog{more: make(chan struct{})},
 		want: []string{"a__greet", "file:///a", "a:///{name}"}}
-	w.library.AddTool(&mcp.Tool{Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	w.books.AddTool(&mcp.Tool{Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{}, nil
 	})
 	path, written := filepath.Join(t.TempDir(), "ledger.jsonl"), make(chan ledger.Entry, 100)
 	run := func(gate <-chan error) *gateway.Gateway {
-		with := shelf{"a": w.library}
+		with := shelf{"a": w.books}
 		log, err := ledger.OpenFile(t.Context(), path, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -179,7 +179,7 @@ func TestListsAtAWarmStart(t *testing.T) {
 			if n, _ := w.seen.times("a: ready"); n != 1 {
 				t.Fatal("the server is up")
 			}
-			w.library.RemovePrompts("greet")
+			w.books.RemovePrompts("greet")
 			close(w.gate)
 			for seen := map[string]bool{}; len(seen) < 2; {
 				seen[<-notified] = true

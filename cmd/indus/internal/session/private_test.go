@@ -16,7 +16,7 @@ func TestDirectoriesThatAreNoProjects(t *testing.T) {
 	home := filepath.Join(top, "home", "me")
 	state := filepath.Join(top, "elsewhere", "state", "indus")
 	for _, dir := range []string{
-		"home/me/.ssh", "home/me/.config/google-chrome", "home/me/work/repo/.hidden", "home/me/Library/Cookies",
+		"home/me/.ssh", "home/me/.config/google-chrome", "home/me/code/repo/.hidden", "home/me/Library/Cookies",
 		"home/you/.ssh", "srv", "elsewhere/state/indus/sessions",
 	} {
 		if err := os.MkdirAll(filepath.Join(top, dir), 0o700); err != nil {
@@ -33,9 +33,9 @@ func TestDirectoriesThatAreNoProjects(t *testing.T) {
 		"home/me/.ssh":                   "~/.ssh",
 		"home/me/.config/google-chrome":  "~/.config",
 		"home/me/Library/Cookies":        "~/Library",
-		"home/me/work":                   "",
-		"home/me/work/repo":              "",
-		"home/me/work/repo/.hidden":      "",
+		"home/me/code":                   "",
+		"home/me/code/repo":              "",
+		"home/me/code/repo/.hidden":      "",
 		"home/you/.ssh":                  "",
 		"srv":                            "",
 		"elsewhere":                      "own files",
