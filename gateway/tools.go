@@ -210,13 +210,6 @@ func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 	m := interop.Message{
 		Method: protocol.MethodToolsCall, Params: c.Wire.JSON, Tool: c.Name, Caller: c.Caller, Progress: c.Progress,
 	}
-	if m.Params == nil {
-		arguments := c.Input
-		if len(arguments) == 0 {
-			arguments = json.RawMessage(`{}`)
-		}
-		m.Params = wire.Object{}.Text("name", c.Name).Raw("arguments", arguments).JSON()
-	}
 	raw, err := t.call(ctx, m, &c)
 	if err != nil {
 		return nil, err
@@ -235,16 +228,17 @@ func (t *shownTools) call(ctx context.Context, m interop.Message, c *toolbox.Cal
 		}
 	}
 	if !exchangeOf(ctx).controls() {
-		return t.send(ctx, m, c.Name)
+		return t.send(ctx, m, c)
 	}
 	return t.gateway.admitCall(ctx, c, t.findTool, func(ctx context.Context) (json.RawMessage, error) {
-		return t.send(ctx, m, c.Name)
+		return t.send(ctx, m, c)
 	})
 }
 
-// send sends an admitted call of the tool that the view shows as name to its server. It returns the result with its
-// links in the form of the view.
-func (t *shownTools) send(ctx context.Context, m interop.Message, name string) (json.RawMessage, error) {
+// send sends an admitted call to the server of its tool. A call that no request caused has no params yet. send returns
+// the result with its links in the form of the view.
+func (t *shownTools) send(ctx context.Context, m interop.Message, c *toolbox.Call) (json.RawMessage, error) {
+	name := c.Name
 	m.Tool = name
 	if !t.scope.everything {
 		if d, ok := t.toolNamesFor(m.Caller).byName[name]; ok {
@@ -254,6 +248,12 @@ func (t *shownTools) send(ctx context.Context, m interop.Message, name string) (
 			if !t.mayOwn(m.Tool) { // its server may be down
 				return nil, &toolbox.UnknownTool{Name: name}
 			}
+		}
+	}
+	if m.Params == nil {
+		var err error
+		if m.Params, err = protocol.CallParams(name, c.Input); err != nil {
+			return nil, &interop.RPCError{Code: interop.CodeInvalidParams, Message: err.Error()}
 		}
 	}
 	if err := t.gateway.attached.Await(ctx, m.Tool); err != nil {

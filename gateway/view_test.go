@@ -348,3 +348,24 @@ func TestServersCalledLikeViews(t *testing.T) {
 		}
 	}
 }
+
+// careless calls tools with arguments that are no JSON.
+type careless struct{ toolbox.Source }
+
+func (c careless) Do(ctx context.Context, call toolbox.Call) (*toolbox.Result, error) {
+	return c.Source.Do(ctx, toolbox.Call{Name: call.Name, Caller: call.Caller, Input: []byte("{}}\n{\"jsonrpc\":\"2.0\"")})
+}
+
+// TestArgumentsOfAProgramAreChecked checks that no server gets arguments of a tool of the program that are no JSON.
+func TestArgumentsOfAProgramAreChecked(t *testing.T) {
+	s := mcp.NewServer(&mcp.Implementation{Name: "a", Version: "1"}, nil)
+	mcp.AddTool(s, &mcp.Tool{Name: "t"}, func(context.Context, *mcp.CallToolRequest, map[string]any) (*mcp.CallToolResult, any, error) {
+		t.Error("the server was called")
+		return nil, nil, nil
+	})
+	g := shelf{"a": s}.open(t, gateway.Options{Expose: func(s toolbox.Source) toolbox.Source { return careless{s} }}, "a")
+	_, err := dial(t, g, "/mcp", interop.Modern).CallTool(t.Context(), &mcp.CallToolParams{Name: "a__t"})
+	if err == nil || !strings.Contains(err.Error(), "the arguments are not valid JSON") {
+		t.Error(err)
+	}
+}

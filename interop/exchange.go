@@ -328,12 +328,6 @@ func newResult(e *Endpoint, name string, m Message, result json.RawMessage) *too
 	})
 }
 
-// failedResult returns the result of a call that was not sent.
-func failedResult(text string) json.RawMessage {
-	b := append([]byte(`{"content":[{"type":"text","text":`), wire.Quote(text)...)
-	return append(b, `}],"isError":true}`...)
-}
-
 // findTool returns the tool as it was last listed, or nil if it never was.
 func (e *Endpoint) findTool(name string) *listing.Tool {
 	if e.opts.findTool != nil {

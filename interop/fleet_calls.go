@@ -1,7 +1,6 @@
 package interop
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -144,7 +143,7 @@ func (f *Fleet) Request(ctx context.Context, server string, m Message) (result j
 		return nil, err
 	}
 	if m.Tool != "" && target.member.holdsTools() {
-		return failedResult(m.Tool + " is held: its server holds or denies changed tools, " +
+		return protocol.FailedResult(m.Tool + " is held: its server holds or denies changed tools, " +
 			"and nothing here knows what was approved"), nil
 	}
 	leave, err := target.member.admitCaller(ctx, m.Caller)
@@ -155,9 +154,11 @@ func (f *Fleet) Request(ctx context.Context, server string, m Message) (result j
 	for retry := true; ; {
 		e, err := target.member.awaitEndpoint(ctx, target.tool)
 		if err != nil {
-			if next := f.currentOwner(m.Tool); next.member != nil && next.member != target.member {
-				target = next // it has replaced the server meanwhile
-				continue
+			if m.Tool != "" {
+				if next := f.currentOwner(m.Tool); next.member != nil && next.member != target.member {
+					target = next // it has replaced the server meanwhile
+					continue
+				}
 			}
 			return nil, err
 		}
@@ -190,7 +191,11 @@ func (o owner) attempt(
 	ctx context.Context, e *Endpoint, m Message,
 ) (result json.RawMessage, used *Endpoint, err error) {
 	defer e.endCall()
-	m.subject = lane.SubjectOf(m.Method, cmp.Or(o.tool, paramName(m)))
+	name := o.tool
+	if name == "" {
+		name = paramName(m)
+	}
+	m.subject = lane.SubjectOf(m.Method, name)
 	used, leave, err := o.member.laneFor(ctx, e, m)
 	if err != nil {
 		return nil, nil, err
@@ -202,7 +207,7 @@ func (o owner) attempt(
 	}
 	if admit := o.member.fleet.opts.Admit; admit != nil && o.member.admits() {
 		if reason, err := admit(ctx, used.Server(), m.Tool); reason != "" {
-			return failedResult(reason), nil, nil
+			return protocol.FailedResult(reason), nil, nil
 		} else if err != nil {
 			return nil, nil, err
 		}

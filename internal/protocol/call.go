@@ -36,3 +36,23 @@ func ReadCall(params json.RawMessage) (name string, arguments, meta json.RawMess
 	}
 	return name, arguments, meta, nil
 }
+
+// CallParams returns the params of a tools/call. Without arguments, they are an empty object.
+func CallParams(name string, arguments json.RawMessage) (json.RawMessage, error) {
+	if len(arguments) == 0 {
+		arguments = json.RawMessage(`{}`)
+	}
+	if !wire.Valid(arguments) {
+		return nil, errors.New("the arguments are not valid JSON")
+	}
+	b := make([]byte, 0, len(arguments)+len(name)+32)
+	b = append(append(b, `{"name":`...), wire.Quote(name)...)
+	b = append(append(b, `,"arguments":`...), arguments...)
+	return append(b, '}'), nil
+}
+
+// FailedResult returns the result of a tool that failed with a text.
+func FailedResult(text string) json.RawMessage {
+	b := append([]byte(`{"content":[{"type":"text","text":`), wire.Quote(text)...)
+	return append(b, `}],"isError":true}`...)
+}

@@ -95,6 +95,9 @@ func Text(raw json.RawMessage) []byte {
 	return []byte(decodeInside(in))
 }
 
+// maxFrequentName is the length of the longest of frequentNames.
+const maxFrequentName = len("io.modelcontextprotocol/clientCapabilities")
+
 // frequentNames holds the keys of most messages, and values beside them, so that decoding them takes no memory.
 var frequentNames = makeFrequentNames(
 	"jsonrpc", "id", "method", "params", "result", "error", "name", "arguments", "uri", "cursor", "ref", "task",
@@ -117,8 +120,10 @@ func makeFrequentNames(names ...string) map[string]string {
 
 // decodeInside decodes the inside of a string. It never fails: an invalid escape stands for itself.
 func decodeInside(in []byte) string {
-	if name, ok := frequentNames[string(in)]; ok {
-		return name
+	if len(in) <= maxFrequentName { // a look-up reads all of it
+		if name, ok := frequentNames[string(in)]; ok {
+			return name
+		}
 	}
 	if bytes.IndexByte(in, '\\') < 0 && utf8.Valid(in) {
 		return string(in)

@@ -173,19 +173,19 @@ func ErrorReply(
 	case errors.As(err, &unknown):
 		return nil, &interop.RPCError{Code: interop.CodeInvalidParams, Message: unknown.Error()}
 	case errors.As(err, &fault) && fault.Kind != interop.ToolError && fault.Kind != interop.Protocol:
-		return failedResult(FaultText(fault)), nil // an RPC error in it does not answer this call
+		return protocol.FailedResult(FaultText(fault)), nil // an RPC error in it does not answer this call
 	case errors.As(err, &rpc):
 		return nil, rpc
 	case errors.As(err, &fault) && fault.Kind == interop.Protocol:
 		return nil, fault
 	case errors.As(err, &fault):
-		return failedResult(FaultText(fault)), nil
+		return protocol.FailedResult(FaultText(fault)), nil
 	}
 	if text, ok := toolbox.ErrorText(err); ok {
-		return failedResult(text), nil
+		return protocol.FailedResult(text), nil
 	}
 	log.Error("a tool failed", "tool", name, "caller", m.Caller, "err", err)
-	return failedResult(name + ": internal error"), nil
+	return protocol.FailedResult(name + ": internal error"), nil
 }
 
 // FaultText returns the message of a fault with its advice.
@@ -194,12 +194,6 @@ func FaultText(fault *interop.Fault) string {
 		return fault.Message + "; what to try: " + advice
 	}
 	return fault.Message
-}
-
-// failedResult returns the result of a tool that failed.
-func failedResult(text string) json.RawMessage {
-	b := append([]byte(`{"content":[{"type":"text","text":`), wire.Quote(text)...)
-	return append(b, `}],"isError":true}`...)
 }
 
 // localResult returns the result of a tool that belongs to no server.

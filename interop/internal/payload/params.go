@@ -9,7 +9,6 @@ package payload
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"strconv"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -56,26 +55,17 @@ func CallParams(c toolbox.Call) (json.RawMessage, error) {
 	if c.Wire.JSON != nil {
 		return c.Wire.JSON, nil
 	}
-	args := c.Input
-	if len(args) == 0 {
-		args = json.RawMessage(`{}`)
-	}
-	if !wire.Valid(args) {
-		return nil, errors.New("the arguments are not valid JSON")
-	}
-	b := make([]byte, 0, len(args)+len(c.Name)+32)
-	b = append(append(b, `{"name":`...), wire.Quote(c.Name)...)
-	b = append(append(b, `,"arguments":`...), args...)
-	return append(b, '}'), nil
+	return protocol.CallParams(c.Name, c.Input)
 }
 
 // WithName returns the params of a tools/call with the server's own name of the tool. The arguments are not changed.
 func WithName(params json.RawMessage, name string) (json.RawMessage, error) {
 	value, err := protocol.OneMember(params, "name")
-	if err != nil || string(value) == string(wire.Quote(name)) {
+	own := wire.Quote(name)
+	if err != nil || bytes.Equal(value, own) {
 		return params, err
 	}
-	return wire.Rewrite(params, wire.Edit{Key: "name", Value: wire.Quote(name)})
+	return wire.Rewrite(params, wire.Edit{Key: "name", Value: own})
 }
 
 // maxCapabilities bounds the capabilities of a client in bytes. They go out with each
