@@ -57,7 +57,7 @@ var roomBudget = map[string]int{
 	"host":      7430,
 	"identity":  1840,
 	"internal":  15430,
-	"interop":   13120,
+	"interop":   13400,
 	"ledger":    4970,
 	"mcpconfig": 11660,
 	"oauth":     4495,

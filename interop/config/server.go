@@ -168,6 +168,8 @@ type Stdio struct {
 	// Without are variables of this process that InheritEnv does not pass on, such as its own keys. If it is nil, all
 	// are passed on.
 	Without []string
+	// Sandbox limits what the server may reach. If it is nil, the server may reach what this user may.
+	Sandbox *Sandbox
 }
 
 // Environ returns the current environment for the child, each entry as "NAME=value".
