@@ -48,11 +48,11 @@ $(PEERS): testdata/peers/package.json testdata/peers/package-lock.json
 # processes: what runs there is tested with the detector by its own packages, and what the scripts of serve, session and page
 # start has it (INDUS_RACE). The others start no goroutine of their own. gateway counts what a call allocates, which it cannot
 # while the detector is on. make race has the detector everywhere. The packages that take longest stand first.
-UNRACED := ./cmd/indus ./internal/testkit/conformance ./internal/testkit/fidelity . ./schema/... ./policy/... ./mcpconfig/... \
-	./toolbox/standard/... ./cmd/indus/internal/page/... ./internal/jsontree/... ./internal/keyword ./internal/rank \
+UNRACED := ./cmd/indus ./internal/testkit/conformance ./internal/testkit/fidelity . ./schema/... ./control/policy/... ./mcpconfig/... \
+	./agent/standard/... ./cmd/indus/internal/page/... ./internal/jsontree/... ./internal/keyword ./internal/rank \
 	./internal/registry ./internal/signature/... ./cmd/indus/internal/arguments ./cmd/indus/internal/tools \
 	./interop/internal/advice ./gateway/internal/methods
-RACED := ./gateway ./interop ./cluster/nats
+RACED := ./gateway ./interop ./replica/cluster/nats
 
 test: peers
 	INDUS_RACE=$(RACE) $(GO) test -vet=off -timeout 20m $(UNRACED)

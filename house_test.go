@@ -41,31 +41,27 @@ var exportedBudget = map[string]struct {
 
 // largePackages lists the packages with more lines than maxLines, tests aside. ARCHITECTURE.md has the reasons.
 var largePackages = []string{
-	"cmd/indus/internal/page", "gateway", "host", "interop", "interop/internal/conn", "ledger", "mcpconfig", "oauth", "schema",
+	"cmd/indus/internal/page", "gateway", "host", "interop", "interop/internal/conn", "ledger", "mcpconfig", "auth/oauth", "schema",
 }
 
 // roomBudget limits the lines of each room outside tests. A room is a directory of the root with all below it, except
 // internal/testkit. If a room shrinks, its budget shrinks too. A budget grows only for a reason that the commit gives.
 var roomBudget = map[string]int{
-	"agent":     3890,
-	"approval":  1219,
-	"audit":     2200,
-	"cluster":   2202,
+	"agent":     7516,
+	"auth":      6335,
 	"cmd":       35720,
+	"control":   7395,
 	"examples":  240,
 	"gateway":   8510,
 	"host":      7430,
-	"identity":  1840,
 	"internal":  15430,
 	"interop":   13400,
 	"ledger":    4970,
 	"mcpconfig": 11660,
-	"oauth":     4495,
 	"operation": 2520,
-	"policy":    3976,
-	"replica":   1120,
+	"replica":   3322,
 	"schema":    9527,
-	"toolbox":   7810,
+	"toolbox":   4183,
 }
 
 func TestRoomsKeepTheirBudgets(t *testing.T) {

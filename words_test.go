@@ -32,8 +32,8 @@ var (
 	persons  = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever|anybody|whose|tells?|says?)\b`)
 	pronouns = regexp.MustCompile(`(?i)\b(what|who|those|that of|one that)\b`)
 
-	// userTexts matches the files with texts that users read.
-	userTexts = regexp.MustCompile(`^(cmd|interop|host|gateway|ledger|mcpconfig|oauth|identity|agent)/`)
+	// userTexts matches the files with texts that users read. The texts of agent/standard are for models.
+	userTexts = regexp.MustCompile(`^(cmd|interop|host|gateway|ledger|mcpconfig|auth)/|^agent/([a-z_]+\.go|(anthropic|openai|internal)/)`)
 )
 
 // prose holds the counts of one file: its vague words and its sentences.

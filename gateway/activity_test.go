@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/internal/testkit/fixture"

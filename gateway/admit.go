@@ -12,15 +12,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/indusagi/indus/approval"
-	"github.com/indusagi/indus/audit"
-	"github.com/indusagi/indus/cluster"
+	"github.com/indusagi/indus/control/approval"
+	"github.com/indusagi/indus/control/audit"
+	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/gateway/internal/rates"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/telemetry"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/policy"
+	"github.com/indusagi/indus/replica/cluster"
 	"github.com/indusagi/indus/toolbox"
 )
 

@@ -10,8 +10,9 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/indusagi/indus/approval"
-	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/control/approval"
+	"github.com/indusagi/indus/control/audit"
+	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/gateway/internal/definition"
 	"github.com/indusagi/indus/internal/canonical"
 	"github.com/indusagi/indus/internal/protocol"
@@ -20,7 +21,6 @@ import (
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/policy"
 )
 
 const (

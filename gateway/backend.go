@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/policy"
 	"github.com/indusagi/indus/toolbox"
 )
 

@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
-	"github.com/indusagi/indus/cluster/nats"
+	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
-	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/testkit/natsserver"
+	"github.com/indusagi/indus/replica/cluster"
+	"github.com/indusagi/indus/replica/cluster/nats"
 )
 
 // BenchmarkCluster calls a tool over HTTP with an API key and a limit, without a cluster and with one in turn. It reports

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/internal/telemetry"

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/approval"
-	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/auth/identity"
+	"github.com/indusagi/indus/control/approval"
+	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/gateway"
-	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/indusagi/indus/toolbox/catalog"

@@ -12,7 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/control/audit"
+	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/gateway/internal/search"
 	"github.com/indusagi/indus/gateway/internal/upstream"
@@ -20,7 +21,6 @@ import (
 	"github.com/indusagi/indus/internal/telemetry"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/policy"
 	"github.com/indusagi/indus/toolbox"
 )
 

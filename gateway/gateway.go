@@ -13,12 +13,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/gateway/internal/lists"
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/gateway/internal/rates"
 	"github.com/indusagi/indus/gateway/internal/spent"
 	"github.com/indusagi/indus/host"
-	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/interop"

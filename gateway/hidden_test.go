@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/approval"
+	"github.com/indusagi/indus/auth/identity"
+	"github.com/indusagi/indus/control/approval"
+	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/gateway"
-	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/policy"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 

@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
-	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/mcp"

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/policy"
 	"github.com/indusagi/indus/toolbox"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/gateway/internal/definition"
 	"github.com/indusagi/indus/interop/config"
 )

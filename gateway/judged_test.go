@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/indusagi/indus/approval"
-	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/control/approval"
+	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"

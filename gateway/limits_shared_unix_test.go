@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/cluster/nats"
+	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
-	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/testkit/natsserver"
+	"github.com/indusagi/indus/replica/cluster/nats"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 

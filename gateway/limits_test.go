@@ -15,9 +15,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
-	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
 	"github.com/modelcontextprotocol/go-sdk/mcp"

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"

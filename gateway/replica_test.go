@@ -16,9 +16,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
-	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/testkit/replicas"

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/indusagi/indus/approval"
+	"github.com/indusagi/indus/auth/identity"
+	"github.com/indusagi/indus/control/approval"
+	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/gateway/internal/definition"
 	"github.com/indusagi/indus/gateway/internal/methods"
-	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/policy"
 	"github.com/indusagi/indus/toolbox"
 )
 

@@ -6,10 +6,10 @@ import (
 	"os"
 	"testing"
 
-	"github.com/indusagi/indus/identity"
+	"github.com/indusagi/indus/auth/identity"
+	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/policy"
 	"github.com/indusagi/indus/toolbox"
 )
 

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/gateway/internal/search"
 	"github.com/indusagi/indus/gateway/internal/uris"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/policy"
 	"github.com/yosida95/uritemplate/v3"
 )
 

@@ -12,12 +12,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/indusagi/indus/auth/oauth"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/internal/testkit/authserver"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
-	"github.com/indusagi/indus/oauth"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/gateway/internal/search"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/policy"
 )
 
 // Subscribe implements [host.Subscriber]. It subscribes at the server that has the resource. If no server lists the

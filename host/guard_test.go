@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/host"
-	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/testkit/shelf"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop/config"
+	"github.com/indusagi/indus/replica/cluster"
 )
 
 // sharedApprovals is the part of a guard for a [Shared] log. The log decides which listing of a server is the first,

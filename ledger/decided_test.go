@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/internal/testkit/clustertest"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/replica/cluster"
 )
 
 // replica is a process of a cluster in memory, with a connection of its own.

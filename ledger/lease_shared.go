@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/internal/watch"
+	"github.com/indusagi/indus/replica/cluster"
 )
 
 const (

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
-	"github.com/indusagi/indus/cluster/nats"
 	"github.com/indusagi/indus/internal/testkit/natsserver"
 	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/replica/cluster"
+	"github.com/indusagi/indus/replica/cluster/nats"
 )
 
 func connectNATS(t *testing.T, s *natsserver.Server) cluster.Engine {

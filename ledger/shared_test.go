@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/internal/testkit/clustertest"
 	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/replica/cluster"
 )
 
 // openShared returns the log of a cluster, and archives it every 4 KB.

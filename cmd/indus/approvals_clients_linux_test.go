@@ -14,7 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/indusagi/indus/approval"
+	"github.com/indusagi/indus/control/approval"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/testkit/peers"
 	"github.com/modelcontextprotocol/go-sdk/mcp"

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/indusagi/indus/approval"
+	"github.com/indusagi/indus/control/approval"
 )
 
 // waitingCalls is the file of approvals of a user, and the user's home.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/indusagi/indus/approval"
+	"github.com/indusagi/indus/control/approval"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )

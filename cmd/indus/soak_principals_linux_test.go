@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
-	"github.com/indusagi/indus/identity"
+	"github.com/indusagi/indus/auth/identity"
+	"github.com/indusagi/indus/auth/oauth"
 	"github.com/indusagi/indus/internal/testkit/authserver"
 	"github.com/indusagi/indus/internal/testkit/fixture"
-	"github.com/indusagi/indus/oauth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/internal/watch"

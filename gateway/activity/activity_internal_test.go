@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/control/audit"
 )
 
 // Period is a time up to now for which a [Tracker] has latencies.

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/internal/protocol"
 )
 

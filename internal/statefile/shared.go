@@ -7,9 +7,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/internal/filelock"
 	"github.com/indusagi/indus/internal/watch"
+	"github.com/indusagi/indus/replica/cluster"
 )
 
 // maxBackoff is the longest pause before updates are repeated because another process was faster. It becomes shorter

@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
-	"github.com/indusagi/indus/cluster/nats"
 	"github.com/indusagi/indus/internal/statefile"
 	"github.com/indusagi/indus/internal/testkit/clustertest"
 	"github.com/indusagi/indus/internal/testkit/natsserver"
 	"github.com/indusagi/indus/internal/watch"
+	"github.com/indusagi/indus/replica/cluster"
+	"github.com/indusagi/indus/replica/cluster/nats"
 )
 
 // engines returns functions that connect to the engines on which shared state is tested.

@@ -23,9 +23,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/filelock"
+	"github.com/indusagi/indus/replica/cluster"
 )
 
 // maxTurn is the longest pause between two writes of one process. Other processes look for the lock more often.

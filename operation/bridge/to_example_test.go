@@ -9,8 +9,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/host"
-	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/operation"
 	"github.com/indusagi/indus/operation/bridge"
 	"github.com/indusagi/indus/toolbox"

@@ -11,13 +11,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/internal/canonical"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
-	"github.com/indusagi/indus/policy"
 	"github.com/indusagi/indus/toolbox"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/internal/watch"
+	"github.com/indusagi/indus/replica/cluster"
 )
 
 // Replicas send each other the counts of limits that changed: the whole count of the sender, so that a lost message

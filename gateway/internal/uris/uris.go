@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/indusagi/indus/policy"
+	"github.com/indusagi/indus/control/policy"
 )
 
 // HasOneReading reports whether all servers read a URI in the same way. Parsers of URLs drop control characters and

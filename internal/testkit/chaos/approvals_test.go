@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/approval"
-	"github.com/indusagi/indus/cluster"
+	"github.com/indusagi/indus/control/approval"
+	"github.com/indusagi/indus/replica/cluster"
 )
 
 // approvals is calls of many replicas that wait for approvals, and decisions at any replica.

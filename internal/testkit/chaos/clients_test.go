@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
+	"github.com/indusagi/indus/replica/cluster"
 )
 
 // load is clients that use an engine until the context ends, or until there are enough steps.

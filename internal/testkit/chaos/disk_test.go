@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/indusagi/indus/cluster"
-	"github.com/indusagi/indus/cluster/nats"
 	"github.com/indusagi/indus/internal/testkit/natsserver"
+	"github.com/indusagi/indus/replica/cluster"
+	"github.com/indusagi/indus/replica/cluster/nats"
 )
 
 var disk = flag.String("disk", "", "directory of an empty file system of 2 to 64 MB, which TestFullDisk fills")

@@ -13,7 +13,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/indusagi/indus/cluster"
+	"github.com/indusagi/indus/replica/cluster"
 )
 
 // outcome is what a client knows about a step.

@@ -19,10 +19,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
-	"github.com/indusagi/indus/cluster/nats"
 	"github.com/indusagi/indus/internal/testkit/authserver"
 	"github.com/indusagi/indus/internal/testkit/natsserver"
+	"github.com/indusagi/indus/replica/cluster"
+	"github.com/indusagi/indus/replica/cluster/nats"
 )
 
 const holderNATS, holderServer = "INDUS_TEST_HOLDER_NATS", "INDUS_TEST_HOLDER_SERVER"

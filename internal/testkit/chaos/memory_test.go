@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/internal/testkit/clustertest"
+	"github.com/indusagi/indus/replica/cluster"
 )
 
 const clients = 6

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
-	"github.com/indusagi/indus/cluster/nats"
 	"github.com/indusagi/indus/internal/testkit/natsserver"
+	"github.com/indusagi/indus/replica/cluster"
+	"github.com/indusagi/indus/replica/cluster/nats"
 )
 
 var (

@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
+	"github.com/indusagi/indus/auth/oauth"
 	"github.com/indusagi/indus/internal/testkit/authserver"
-	"github.com/indusagi/indus/oauth"
+	"github.com/indusagi/indus/replica/cluster"
 )
 
 // signIns is one sign-in that all replicas use, at a server that requires tokens.

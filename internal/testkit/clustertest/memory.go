@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
+	"github.com/indusagi/indus/replica/cluster"
 )
 
 // Memory is an engine in memory. The zero value is empty.

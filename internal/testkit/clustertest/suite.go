@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
+	"github.com/indusagi/indus/replica/cluster"
 )
 
 // suiteWait bounds each wait. The machine may be busy.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/control/approval"
 )
 
 // person is the user at a terminal.

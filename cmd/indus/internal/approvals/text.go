@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/control/approval"
 )
 
 // describeItem returns all about an item for a person. Texts of callers and servers are escaped, and each of their

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/control/approval"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/spf13/cobra"
 )

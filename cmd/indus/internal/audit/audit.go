@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/control/audit"
 	"github.com/spf13/cobra"
 )
 

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
+	"github.com/indusagi/indus/replica/cluster"
 	"github.com/indusagi/indus/toolbox"
 	"github.com/spf13/cobra"
 )

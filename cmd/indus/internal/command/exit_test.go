@@ -6,8 +6,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
+	"github.com/indusagi/indus/replica/cluster"
 )
 
 // A full disk is no usage error: the name of the file is correct.

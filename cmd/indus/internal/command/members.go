@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/replica/cluster"
 )
 
 // The facts that replicas publish and compare. Each has the remedy for a difference.

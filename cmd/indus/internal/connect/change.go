@@ -16,10 +16,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/keys"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/rogpeppe/go-internal/diff"

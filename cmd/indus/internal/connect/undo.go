@@ -16,10 +16,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/keys"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/statefile"
 	"github.com/indusagi/indus/mcpconfig"

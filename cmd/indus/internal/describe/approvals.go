@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/control/approval"
 )
 
 // Caller returns the name of a caller.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/control/audit"
 )
 
 // AuditQuery selects records in the words of a person. "" selects all.

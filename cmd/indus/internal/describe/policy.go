@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/indusagi/indus/policy"
+	"github.com/indusagi/indus/control/policy"
 )
 
 // Query is a request to a policy in the words of the command line, of expectations and of the page.

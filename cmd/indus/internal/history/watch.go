@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/ledger"
+	"github.com/indusagi/indus/replica/cluster"
 	"github.com/spf13/cobra"
 )
 

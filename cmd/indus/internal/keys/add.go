@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/identity"
 	"github.com/spf13/cobra"
 )
 

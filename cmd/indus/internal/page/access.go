@@ -15,9 +15,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/identity"
+	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/replica"
 )
 

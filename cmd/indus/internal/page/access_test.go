@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/cmd/indus/internal/page"
-	"github.com/indusagi/indus/identity"
+	"github.com/indusagi/indus/control/audit"
 )
 
 func TestALinkIsGoodOnce(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/control/approval"
 	"github.com/indusagi/indus/ledger"
 	"maragu.dev/gomponents"
 )

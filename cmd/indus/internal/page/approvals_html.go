@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/page/readable"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/control/approval"
 	. "maragu.dev/gomponents"
 	. "maragu.dev/gomponents/html"
 )

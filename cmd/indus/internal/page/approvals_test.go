@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/control/approval"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 

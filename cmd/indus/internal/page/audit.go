@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/control/audit"
 	"maragu.dev/gomponents"
 )
 

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/cmd/indus/internal/page"
+	"github.com/indusagi/indus/control/audit"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/gateway/activity"
 	"maragu.dev/gomponents"
 )

@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"strconv"
 
-	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/control/audit"
 	. "maragu.dev/gomponents"
 	. "maragu.dev/gomponents/html"
 )

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/cmd/indus/internal/connect"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/mcpconfig"
 	"maragu.dev/gomponents"
 )

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/indusagi/indus/audit"
-	"github.com/indusagi/indus/identity"
+	"github.com/indusagi/indus/auth/identity"
+	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/modelcontextprotocol/go-sdk/mcp"

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/cmd/indus/internal/page"
 	"github.com/indusagi/indus/gateway"
-	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )

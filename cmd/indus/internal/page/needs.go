@@ -5,9 +5,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/control/approval"
 )
 
 // maxNeeds bounds the entries of each kind on the overview. Their sections have the others.

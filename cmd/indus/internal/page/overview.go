@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/indusagi/indus/approval"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/control/approval"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/ledger"
 	"maragu.dev/gomponents"

@@ -47,11 +47,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
+	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/gateway"
-	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/policy"
+	"github.com/indusagi/indus/control/policy"
 	"maragu.dev/gomponents"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/indusagi/indus/policy"
+	"github.com/indusagi/indus/control/policy"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 

@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/indusagi/indus/auth/oauth"
 	"github.com/indusagi/indus/internal/testkit/authserver"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
-	"github.com/indusagi/indus/oauth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 

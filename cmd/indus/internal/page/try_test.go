@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/indusagi/indus/audit"
+	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/interop"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )

@@ -11,8 +11,8 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/internal/atomicfile"
-	"github.com/indusagi/indus/policy"
 	"github.com/spf13/cobra"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/policy"
+	"github.com/indusagi/indus/control/policy"
 	"github.com/spf13/cobra"
 )
 

@@ -8,9 +8,9 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/indusagi/indus/auth/oauth"
 	"github.com/indusagi/indus/cmd/indus/internal/page"
 	"github.com/indusagi/indus/internal/sealed"
-	"github.com/indusagi/indus/oauth"
 	"github.com/indusagi/indus/replica"
 )
 

@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/indusagi/indus/agent/standard"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
-	"github.com/indusagi/indus/toolbox/standard"
 )
 
 // builtins are the tools of indus serve itself. They are published on request, or if there was no configuration at the

@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
-	"github.com/indusagi/indus/approval"
-	"github.com/indusagi/indus/audit"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/control/approval"
+	"github.com/indusagi/indus/control/audit"
+	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/mcpconfig"
-	"github.com/indusagi/indus/policy"
 )
 
 // control holds the policy, the approvals and the audit of a running gateway.

@@ -11,13 +11,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/indusagi/indus/auth/identity"
+	"github.com/indusagi/indus/auth/oauth"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/keys"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/gateway"
-	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/mcpconfig"
-	"github.com/indusagi/indus/oauth"
 	"github.com/indusagi/indus/toolbox"
 )
 

@@ -3,8 +3,8 @@ package serve
 import (
 	"context"
 
+	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/cmd/indus/internal/page"
-	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
 )

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/page"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -22,7 +23,6 @@ import (
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/host"
-	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/mcpconfig"

@@ -17,15 +17,15 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
+	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/gateway"
-	"github.com/indusagi/indus/identity"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/replica"
+	"github.com/indusagi/indus/replica/cluster"
 	"github.com/spf13/cobra"
 )
 

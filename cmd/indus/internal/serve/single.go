@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/gateway"
@@ -22,6 +21,7 @@ import (
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/replica"
+	"github.com/indusagi/indus/replica/cluster"
 )
 
 const (

@@ -10,12 +10,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/indusagi/indus/agent/standard"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
-	"github.com/indusagi/indus/toolbox/standard"
 )
 
 // createBuiltins creates the built-in tools that --tools selects.

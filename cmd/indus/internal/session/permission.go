@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/agent/standard"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/secret"
@@ -23,7 +24,6 @@ import (
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
-	"github.com/indusagi/indus/toolbox/standard"
 )
 
 // askFunc asks the user for permission.

@@ -5,13 +5,13 @@ import (
 	"sync"
 
 	"github.com/indusagi/indus/agent"
+	"github.com/indusagi/indus/agent/standard"
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
 	"github.com/indusagi/indus/toolbox"
-	"github.com/indusagi/indus/toolbox/standard"
 )
 
 // session is the state of one run of the agent. Only one goroutine may call prompt, useModel, connect, disconnect and

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"sync"
 
+	"github.com/indusagi/indus/auth/oauth"
 	"github.com/indusagi/indus/interop/config"
-	"github.com/indusagi/indus/oauth"
 )
 
 // anyCaller signs the connection that lists the tools of a server with "per": "principal". It uses the sign-in of the

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/indusagi/indus/auth/oauth"
 	"github.com/indusagi/indus/interop/config"
-	"github.com/indusagi/indus/oauth"
 )
 
 // Finding is the result of one step of a sign-in.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/indusagi/indus/auth/oauth"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
-	"github.com/indusagi/indus/oauth"
 )
 
 // TestAdviceForARedirect checks that a redirect of metadata is not taken for a server that does not answer.

@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/indusagi/indus/auth/oauth"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
-	"github.com/indusagi/indus/oauth"
 )
 
 // Asking selects how a person signs in.

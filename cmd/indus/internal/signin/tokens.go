@@ -19,12 +19,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/indusagi/indus/cluster"
+	"github.com/indusagi/indus/auth/oauth"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig"
-	"github.com/indusagi/indus/oauth"
+	"github.com/indusagi/indus/replica/cluster"
 	"github.com/indusagi/indus/toolbox"
 )
 

@@ -7,7 +7,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/indusagi/indus/oauth"
+	"github.com/indusagi/indus/auth/oauth"
 )
 
 // metadataDocument is the URL that the suite accepts as the client's metadata document.
