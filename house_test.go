@@ -59,7 +59,7 @@ var roomBudget = map[string]int{
 	"internal":  15430,
 	"interop":   13400,
 	"ledger":    4970,
-	"mcpconfig": 11660,
+	"mcpconfig": 12230,
 	"oauth":     4495,
 	"operation": 2520,
 	"policy":    3976,
