@@ -40,6 +40,7 @@ var layers = []layer{
 	{"internal/memory", nil, "bytes: no idea of their meaning"},
 	{"internal/canonical", nil, "JSON values: no idea of their meaning"},
 	{"internal/wire", []string{"internal/memory"}, "bytes of messages: no idea of tools or servers"},
+	{"internal/box", nil, "processes and the files, hosts and calls that they may use: no idea of protocols"},
 	{"internal/proc", []string{"internal/text"}, "processes: no idea of their protocols"},
 	{"internal/rank", []string{"internal/text"}, "strings"},
 	{"internal/text", nil, "characters"},
