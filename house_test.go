@@ -51,7 +51,7 @@ var roomBudget = map[string]int{
 	"approval":  1219,
 	"audit":     2200,
 	"cluster":   2202,
-	"cmd":       35720,
+	"cmd":       36500,
 	"examples":  240,
 	"gateway":   8510,
 	"host":      7430,

@@ -178,7 +178,7 @@ var layers = []layer{
 		"a text as lines: no idea of its author"},
 	{"cmd/indus/internal/command", []string{"identity", "approval", "cluster", "cluster/nats", "host", "interop", "interop/config", "ledger",
 		"mcpconfig", "schema", "toolbox", "cmd/indus/internal/signin", "cmd/indus/internal/show", "internal/atomicfile",
-		"internal/chain", "internal/proc", "internal/protocol", "internal/text", "internal/secret", "internal/watch",
+		"internal/box", "internal/chain", "internal/proc", "internal/protocol", "internal/text", "internal/secret", "internal/watch",
 		"internal/wire"}, "the common part of the commands: none of them"},
 	{"cmd/indus/internal/arguments", []string{"toolbox", "cmd/indus/internal/show", "cmd/indus/internal/command",
 		"internal/text", "internal/signature", "internal/secret", "internal/wire"},
