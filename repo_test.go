@@ -104,7 +104,7 @@ var layers = []layer{
 		"internal/watch", "toolbox"}, "the requests of one connection: no idea of messages, nor of how a client is reached"},
 	{"interop", []string{"interop/config", "schema", "schema/rule", "toolbox", "toolbox/catalog", "interop/internal/advice", "interop/internal/conn",
 		"interop/internal/inflight", "interop/internal/lane", "interop/internal/listing", "interop/internal/payload", "internal/memory",
-		"internal/wire", "internal/proc", "internal/protocol", "internal/secret", "internal/watch"},
+		"internal/box", "internal/wire", "internal/proc", "internal/protocol", "internal/secret", "internal/watch"},
 		"the bridge to servers knows no configuration, no client and no command"},
 	{"host/internal/count", nil, "numbers: no idea of their meaning"},
 	{"host/internal/parked", []string{"host/internal/count", "interop", "toolbox", "internal/protocol", "internal/sealed",

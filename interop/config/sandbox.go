@@ -23,6 +23,9 @@ type Sandbox struct {
 	// Home is the directory of the server's own HOME and TMPDIR. It is created with mode 0700. It must not be empty
 	// unless RealHome is true.
 	Home string
+	// User is the name or number of the user that the server runs as. It is possible, and needed, only if this program
+	// runs as root: a sandbox of root is none.
+	User string
 	// NoProc hides /proc. Some runtimes do not start without it.
 	NoProc bool
 	// Optional starts the server even if this system cannot enforce the whole sandbox. If it is false, such a server does
