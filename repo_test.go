@@ -41,6 +41,7 @@ var layers = []layer{
 	{"internal/canonical", nil, "JSON values: no idea of their meaning"},
 	{"internal/wire", []string{"internal/memory"}, "bytes of messages: no idea of tools or servers"},
 	{"internal/box", nil, "processes and the files, hosts and calls that they may use: no idea of protocols"},
+	{"internal/box/attack", []string{"internal/box"}, "attempts to leave a sandbox: no idea of servers"},
 	{"internal/proc", []string{"internal/text"}, "processes: no idea of their protocols"},
 	{"internal/rank", []string{"internal/text"}, "strings"},
 	{"internal/text", nil, "characters"},

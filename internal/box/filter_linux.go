@@ -18,8 +18,8 @@ const (
 	bpfReturn = unix.BPF_RET | unix.BPF_K
 )
 
-// Places in struct seccomp_data. An argument has 64 bits. All arguments that the filter reads are int or unsigned int for
-// the kernel, so it reads their lower halves only.
+// Places in struct seccomp_data. An argument has 64 bits. All arguments that the filter reads are int or unsigned int
+// for the kernel, so it reads their lower halves only.
 const (
 	atNumber = 0
 	atArch   = 4
@@ -53,8 +53,8 @@ var unsupported = []uint32{
 	unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, unix.SYS_REMOVEXATTRAT,
 }
 
-// missing are the calls that do not exist for a confined process, so that libraries use older ones. The flags of clone3
-// are in memory, which a filter cannot read.
+// missing are the calls that do not exist for a confined process, so that libraries use older ones. The flags of
+// clone3 are in memory, which a filter cannot read.
 var missing = []uint32{
 	unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 }
@@ -63,8 +63,8 @@ var missing = []uint32{
 const namespaceFlags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// filter returns the seccomp filter of a confined process. With a broker, connect and listen are notifications. No other
-// call is one. In particular execve must not be: the fork of Go blocks the goroutine that would answer.
+// filter returns the seccomp filter of a confined process. With a broker, connect and listen are notifications. No
+// other call is one. In particular execve must not be: the fork of Go blocks the goroutine that would answer.
 func (k kernel) filter(broker bool) []unix.SockFilter {
 	var p program
 	p = append(p, load(atArch), jump(bpfEqual, filterArch, 1, 0), answerError(unix.ENOSYS), load(atNumber),

@@ -15,7 +15,8 @@ var rights = []landlock.Config{
 	landlock.V7, landlock.V8, landlock.V9, landlock.V10, landlock.V11,
 }
 
-// ruleset opens the Landlock ruleset of a process, with the flags for the kernel. The descriptor is -1 without Landlock.
+// ruleset opens the Landlock ruleset of a process, with the flags for the kernel. The descriptor is -1 without
+// Landlock.
 func (k kernel) ruleset(g grants, listen []int) (fd int, flags uint32, err error) {
 	if k.abi == 0 {
 		return -1, 0, nil

@@ -44,7 +44,7 @@ func limitParent() string {
 // limit bounds a child that has just started. If that fails, the child is killed.
 func (b *Box) limit(child *os.Process, owner *syscall.Credential, k kernel) error {
 	var err error
-	as(owner, func() {
+	asUser(owner, func() {
 		err = setLimit(child, unix.RLIMIT_CORE, 0)
 		if err == nil && b.Limits.Files > 0 {
 			err = setLimit(child, unix.RLIMIT_NOFILE, uint64(b.Limits.Files))
@@ -61,9 +61,9 @@ func (b *Box) limit(child *os.Process, owner *syscall.Credential, k kernel) erro
 	return fmt.Errorf("sandbox: limits: %w", err)
 }
 
-// as runs do as another user, on a thread of its own. Root itself may lack the right to limit processes of others, as in
-// a container.
-func as(owner *syscall.Credential, do func()) {
+// asUser runs do as another user, on a thread of its own. Root itself may lack the right to limit processes of
+// others, as in a container.
+func asUser(owner *syscall.Credential, do func()) {
 	if owner == nil {
 		do()
 		return

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// search finds the files that a command needs to start: its directory, its interpreter, its libraries and its packages.
+// search finds the files that a command needs to start: its directory, its interpreter, its libraries and its
+// packages.
 type search struct {
 	path string // the PATH of the process
 	// writable are the directories that the process can change. Nothing in them can allow more, so links and settings in
@@ -70,15 +71,15 @@ func (s *search) dir(dir, file string) {
 }
 
 func (s *search) inWritable(path string) bool {
-	return slices.ContainsFunc(s.writable, func(dir string) bool { return within(filepath.Clean(path), dir) })
+	return slices.ContainsFunc(s.writable, func(dir string) bool { return isWithin(filepath.Clean(path), dir) })
 }
 
 func (s *search) holdsPrivate(dir string) bool {
-	return slices.ContainsFunc(s.private, func(private string) bool { return within(private, dir) })
+	return slices.ContainsFunc(s.private, func(private string) bool { return isWithin(private, dir) })
 }
 
-// library allows the libraries beside a directory of programs, and the packages of a script. The shims of pyenv and asdf
-// start programs beside them.
+// library allows the libraries beside a directory of programs, and the packages of a script. The shims of pyenv and
+// asdf start programs beside them.
 func (s *search) library(real string) {
 	dir, above := filepath.Base(filepath.Dir(real)), filepath.Dir(filepath.Dir(real))
 	for _, name := range map[string][]string{

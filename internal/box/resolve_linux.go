@@ -79,15 +79,15 @@ func outermost(dirs []string) (outer []string) {
 	}
 	slices.Sort(clean)
 	for _, dir := range slices.Compact(clean) {
-		if !slices.ContainsFunc(outer, func(o string) bool { return within(dir, o) }) {
+		if !slices.ContainsFunc(outer, func(o string) bool { return isWithin(dir, o) }) {
 			outer = append(outer, dir)
 		}
 	}
 	return outer
 }
 
-// within reports whether a path is a directory or below it.
-func within(path, dir string) bool {
+// isWithin reports whether a path is a directory or below it.
+func isWithin(path, dir string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }
 

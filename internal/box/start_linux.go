@@ -85,7 +85,8 @@ type confinement struct {
 	broker   Broker // or nil
 }
 
-// checkPidfd makes package os test pidfds once, on a thread that may do everything. It keeps the result for all threads.
+// checkPidfd makes package os test pidfds once, on a thread that may do everything. It keeps the result for all
+// threads.
 var checkPidfd = sync.OnceFunc(func() {
 	if self, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = self.Release()
@@ -122,8 +123,8 @@ func (c *confinement) start(path string, argv []string, attr *os.ProcAttr) (chil
 	return child, nil
 }
 
-// onOwnThread runs do on a thread that ends with it. The main thread is not taken: the runtime does not end it, but keeps
-// it for ever.
+// onOwnThread runs do on a thread that ends with it. The main thread is not taken: the runtime does not end it, but
+// keeps it for ever.
 func onOwnThread(do func()) {
 	done := make(chan struct{})
 	var run func()
@@ -142,7 +143,8 @@ func onOwnThread(do func()) {
 	<-done
 }
 
-// confineThread confines the calling thread. It returns the listener of the filter's notifications, if there is a broker.
+// confineThread confines the calling thread. It returns the listener of the filter's notifications, if there is a
+// broker.
 func (c *confinement) confineThread() (listener *os.File, err error) {
 	// Descriptors that we inherited without the flag would reach the child.
 	_ = unix.CloseRange(3, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC)
