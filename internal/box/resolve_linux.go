@@ -30,14 +30,14 @@ var systemDevices = []string{
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty",
 }
 
-// resolve returns the files that a command may use, and its environment.
-func (b *Box) resolve(path string, argv []string, attr *os.ProcAttr, owner *syscall.Credential) (g grants, env []string,
-	err error) {
+// resolve returns the files that a command may use in a directory, and its environment made from env.
+func (b *Box) resolve(path string, argv []string, dir string, env []string, owner *syscall.Credential) (
+	g grants, _ []string, err error) {
 	g = grants{read: slices.Clone(systemDirs), devices: systemDevices, write: outermost(b.Write)}
 	if !b.NoProc {
 		g.read = append(g.read, "/proc")
 	}
-	env = slices.Clone(attr.Env)
+	env = slices.Clone(env)
 	s := search{path: environ(env, "PATH"), writable: slices.Clone(g.write)}
 	ours, _ := os.UserHomeDir()
 	for _, home := range []string{ours, environ(env, "HOME")} {
@@ -58,7 +58,7 @@ func (b *Box) resolve(path string, argv []string, attr *os.ProcAttr, owner *sysc
 		env = setEnviron(env, "HOME="+home, "TMPDIR="+temp)
 	}
 	s.program(path)
-	s.scripts(argv[1:], attr.Dir)
+	s.scripts(argv[1:], dir)
 	g.read = append(g.read, s.found...)
 	// A path below a writable one adds nothing now, but the process could make it a link to another place.
 	for _, dir := range b.Read {

@@ -29,7 +29,7 @@ func (b *Box) Start(path string, argv []string, attr *os.ProcAttr) (*os.Process,
 	if err != nil {
 		return nil, err
 	}
-	g, env, err := b.resolve(path, argv, attr, owner)
+	g, env, err := b.resolve(path, argv, attr.Dir, attr.Env, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +67,9 @@ func (b *Box) Start(path string, argv []string, attr *os.ProcAttr) (*os.Process,
 	}
 	return child, nil
 }
+
+// Support returns the parts of a sandbox that can be enforced for b.
+func (b *Box) Support() Support { return b.kernel().support() }
 
 func (b *Box) kernel() kernel {
 	if b.emulated != nil {
