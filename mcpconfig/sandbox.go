@@ -52,6 +52,11 @@ func (r *valuedRow) readBox(field string, v *hujson.Value) *config.Sandbox {
 			)
 		}},
 		member{"home", func(field string, v *hujson.Value) { s.RealHome = r.oneOf("private", "real")(field, v) == "real" }},
+		member{"user", func(field string, v *hujson.Value) {
+			if s.User = r.boxText(field, v).text; s.User == "root" || s.User == "0" {
+				r.skip(v.StartOffset, field+": a sandbox of root is none", "name another user")
+			}
+		}},
 		member{"proc", func(field string, v *hujson.Value) { s.NoProc = !r.boolean(field, v) }},
 		member{"required", func(field string, v *hujson.Value) { s.Optional = !r.boolean(field, v) }},
 	)

@@ -12,8 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// abiScopes is the first Landlock ABI that keeps signals and abstract sockets inside.
-const abiScopes = 6
+// The first Landlock ABIs that can do something.
+const (
+	abiRefer    = 2 // renames and links between directories
+	abiTruncate = 3
+	abiPorts    = 4 // TCP ports
+	abiScopes   = 6 // signals and abstract sockets
+)
 
 // kernel is what a kernel offers to confine processes.
 type kernel struct {

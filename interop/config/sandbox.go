@@ -38,6 +38,9 @@ type Sandbox struct {
 	// Home is the directory of the server's own HOME and TMPDIR. It is created with mode 0700. It must not be empty
 	// unless RealHome is true.
 	Home string `json:"home,omitempty"`
+	// User is the name or number of the user that the server runs as. It is possible, and needed, only if this program
+	// runs as root: a sandbox of root is none.
+	User string `json:"user,omitempty"`
 	// NoProc hides /proc. Some runtimes do not start without it.
 	NoProc bool `json:"noProc,omitempty"`
 	// Optional starts the server even if this system cannot enforce the whole sandbox. If it is false, such a server does
@@ -123,6 +126,7 @@ func (s *Sandbox) Beyond(limit *Sandbox) (more []string) {
 	add(isLess(int64(s.Limits.Files), int64(limit.Limits.Files)), "more files")
 	add(isLess(s.Limits.Memory, limit.Limits.Memory), "more memory")
 	add(isLess(int64(s.Limits.Processes), int64(limit.Limits.Processes)), "more processes")
+	add(s.User != "" && s.User != limit.User, "user "+s.User)
 	add(s.RealHome && !limit.RealHome, "your home directory as HOME")
 	add(limit.NoProc && !s.NoProc, "/proc")
 	add(s.Optional && !limit.Optional, "a start without the sandbox")

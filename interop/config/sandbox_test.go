@@ -61,7 +61,7 @@ func TestWhatASandboxAllowsBeyondAnother(t *testing.T) {
 			"listen 0, socket /a"},
 		{"bounds", &box{Limits: config.Limits{Files: 9, Memory: 5}}, &box{Limits: config.Limits{Files: 8, Memory: 5, Processes: 1}},
 			"more files, more processes"},
-		{"the rest", &box{RealHome: true, Optional: true}, &box{NoProc: true}, "your home directory as HOME, /proc, a start without the sandbox"},
+		{"the rest", &box{RealHome: true, Optional: true, User: "0"}, &box{NoProc: true}, "user 0, your home directory as HOME, /proc, a start without the sandbox"},
 		{"less", &box{NoProc: true, Home: "/other"}, &box{RealHome: true, Optional: true}, ""},
 	} {
 		if got := strings.Join(c.s.Beyond(c.limit), ", "); got != c.want {

@@ -127,6 +127,8 @@ func box() []Field {
 		{Name: "home", Kind: oneWord(0, "`private` or `real`", "private", "real"), Cover: Confining,
 			About: "`private` (default): `HOME` and `TMPDIR` are directories of its own, which stay. `real`: `HOME` is " +
 				"yours, and the server reaches there what `read` and `write` name."},
+		{Name: "user", Kind: aText, Cover: Confining, About: "If indus runs as root, the user that the server runs as. " +
+			"Without it, root starts no server in a sandbox."},
 		{Name: "proc", Kind: aSwitch, Cover: Confining,
 			About: "`false`: it cannot read `/proc`. Some runtimes do not start then. Default: `true`."},
 		{Name: "required", Kind: aSwitch, Cover: Confining, About: "`false`: it starts even if this system cannot enforce " +
