@@ -43,6 +43,9 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 			return nil, conn.Handshake{}, advice.ErrSingle
 		}
 		command := proc.Command{Path: t.Command, Args: t.Args, Dir: t.Dir, Env: t.Environ()}
+		if t.Sandbox != nil {
+			command.Box = boxOf(*t.Sandbox)
+		}
 		return conn.DialStdio(ctx, conn.Command{Fresh: t.Fresh, Command: command}, o)
 	case config.HTTP:
 		u, err := e.url(t.URL, t.Headers)

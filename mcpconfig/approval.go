@@ -51,7 +51,9 @@ func changeApprovals(o *Options, rows []Row, verb approvals.Verb) error {
 	for _, r := range rows {
 		// An approval is bound to the real path of a file. It outlives the file, and can be revoked without it.
 		file := atomicfile.Real(r.File)
-		changes = append(changes, Approved{File: file, ID: r.Server.ID, Project: r.Project, Fingerprint: r.Approval, At: now})
+		changes = append(changes, Approved{
+			File: file, ID: r.Server.ID, Project: r.Project, Fingerprint: r.Approval, Sandbox: r.Sandbox(), At: now,
+		})
 	}
 	return newPlace(o).store().Change(verb, changes...)
 }

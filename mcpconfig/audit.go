@@ -35,7 +35,7 @@ func readAudit(r *valuedRow, v *hujson.Value, out *Audit) {
 	} else {
 		r.object("audit", v, true,
 			member{"file", storeIn(&out.Path, r.file)},
-			member{"maxSize", storeIn(&out.MaxSize, r.size)},
+			member{"maxSize", storeIn(&out.MaxSize, r.size("64KiB", "100MB"))},
 			member{"maxAge", storeIn(&out.MaxAge, r.age)},
 			member{"keep", storeIn(&out.Keep, r.whole(1, maxPooled, "leave it out to keep all files"))},
 			member{"onFull", func(field string, v *hujson.Value) {

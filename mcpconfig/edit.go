@@ -222,7 +222,7 @@ func (e *Edit) Check(id string, o *Options) (faults, advice []Note) {
 	if !ok {
 		return nil, nil
 	}
-	f := newConfigFile(&source{path: e.original.Path, scope: Explicit, approved: true}, newPlace(o))
+	f := newConfigFile(&source{path: e.original.Path, scope: Explicit, approved: true}, newReading(o))
 	f.doc = e.servers.Doc
 	f.row(r.Key, r.Body)
 	for _, n := range f.sortedNotes() {

@@ -280,27 +280,36 @@ func (p *readContext) watchedPaths(found *searchResult) []string {
 	return files
 }
 
-// prepare makes the directories in which servers start. If a directory cannot be made, the row is skipped.
+// prepare makes the directories in which servers start, and the homes of sandboxes. If a directory cannot be made, the
+// row is skipped.
 func (p *readContext) prepare(e *entry) {
 	t, ok := e.Server.Transport.(config.Stdio)
-	if !ok || !t.Fresh {
-		return
+	if ok && t.Fresh {
+		p.prepareDir(e, t.Dir, "it has no directory to start in: ",
+			`set XDG_STATE_HOME to a directory that you alone can write, or give the server a "cwd"`)
 	}
-	hint := `set XDG_STATE_HOME to a directory that you alone can write, or give the server a "cwd"`
+	if ok && e.State == Active && t.Sandbox != nil && t.Sandbox.Home != "" {
+		p.prepareDir(e, t.Sandbox.Home, "its sandbox has no home: ",
+			"set XDG_STATE_HOME to a directory that you alone can write")
+	}
+}
+
+// prepareDir makes a directory of a server in the state of indus.
+func (p *readContext) prepareDir(e *entry, path, because, hint string) {
 	fail := func(reason string) {
 		e.Server = config.Server{ID: e.Server.ID}
 		e.Approval = ""
-		e.file.setState(e, Skipped, "it has no directory to start in: "+reason, hint)
+		e.file.setState(e, Skipped, because+reason, hint)
 	}
-	if t.Dir == "" {
+	if path == "" {
 		fail("there is no home directory")
 		return
 	}
-	if err := os.MkdirAll(t.Dir, 0o700); err != nil {
-		fail(fmt.Sprintf("%s: %s", t.Dir, edit.Reason(err)))
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		fail(fmt.Sprintf("%s: %s", path, edit.Reason(err)))
 		return
 	}
-	for _, dir := range []string{p.State, filepath.Dir(t.Dir), t.Dir} {
+	for _, dir := range []string{p.State, filepath.Dir(path), path} {
 		info, err := os.Lstat(dir)
 		if err == nil && dir != p.State && !info.IsDir() {
 			fail(dir + " is no directory but a link")

@@ -130,6 +130,8 @@ func (f *configFile) rows() {
 			f.readViews(&m.Value)
 		case name == "policy" || name == "policyMode":
 			f.readPolicy(name, m)
+		case isBoxMember(name):
+			f.readBoxMember(name, m)
 		case settings[name] != nil:
 			settings[name](name, m)
 		default:

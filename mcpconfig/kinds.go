@@ -117,59 +117,18 @@ func (r *findings) oneOf(allowed ...string) func(field string, v *hujson.Value) 
 	}
 }
 
-func wholeNumber(v *hujson.Value) (int, bool) {
-	if !tree.Has(v, '0') {
-		return 0, false
-	}
-	f := v.Value.(hujson.Literal).Float()
-	return int(f), f == float64(int(f))
-}
+const maxSize = 1 << 40 // bytes of a file, or of the memory of a server
 
-// sizeUnits are the units of a size, the longest first.
-var sizeUnits = []struct {
-	name  string
-	bytes int64
-}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}, {"", 1}}
-
-const (
-	minAuditSize = 64 << 10 // smaller files would be too many
-	maxAuditSize = 1 << 40
-)
-
-// size reads a number of bytes, or a text such as "100MB". Any other value makes the part unusable.
-func (r *findings) size(field string, v *hujson.Value) int64 {
-	var n int64
-	ok := false
-	if tree.Has(v, '0') {
-		var whole int
-		whole, ok = wholeNumber(v)
-		n = int64(whole)
-	} else if tree.Has(v, '"') {
-		n, ok = parseSize(tree.Text(*v))
-	}
-	if !ok || n < minAuditSize || n > maxAuditSize {
-		r.skip(v.StartOffset, fmt.Sprintf("%q is no size from 64KiB to 1024GiB", field), `write "100MB"`)
-	}
-	return n
-}
-
-func parseSize(text string) (int64, bool) {
-	for _, unit := range sizeUnits {
-		digits, ok := strings.CutSuffix(text, unit.name)
-		if !ok {
-			continue
+// size returns a function that reads a number of bytes, or a text such as "100MB". Any other value makes the part
+// unusable. minimum is such a text.
+func (r *findings) size(minimum, example string) func(field string, v *hujson.Value) int64 {
+	return func(field string, v *hujson.Value) int64 {
+		n, ok := tree.Size(v)
+		if least, _ := tree.ParseSize(minimum); !ok || n < least || n > maxSize {
+			r.skip(v.StartOffset, fmt.Sprintf("%q is no size from %s to 1024GiB", field, minimum), "write "+tree.Quote(example))
 		}
-		digits = strings.TrimSpace(digits)
-		var n int64
-		for _, c := range digits {
-			if c < '0' || c > '9' || n > maxAuditSize {
-				return 0, false
-			}
-			n = 10*n + int64(c-'0')
-		}
-		return min(n, maxAuditSize+1) * unit.bytes, digits != ""
+		return n
 	}
-	return 0, false
 }
 
 // age reads a duration of at least a minute, also in days.
@@ -191,7 +150,7 @@ func (r *findings) age(field string, v *hujson.Value) time.Duration {
 // whole returns a function that reads a whole number. Any other value makes the part unusable.
 func (r *findings) whole(minimum, maximum int, hint string) func(field string, v *hujson.Value) int {
 	return func(field string, v *hujson.Value) int {
-		n, ok := wholeNumber(v)
+		n, ok := tree.WholeNumber(v)
 		if !ok || n < minimum || n > maximum {
 			r.skip(v.StartOffset, fmt.Sprintf("%q is no whole number from %d to %d", field, minimum, maximum), hint)
 		}
@@ -310,7 +269,7 @@ func (r *typedRow) flag(field string) (on, present bool) {
 // were absent.
 func (r *typedRow) count(minimum, maximum int) func(field string, v *hujson.Value) int {
 	return func(field string, v *hujson.Value) int {
-		if n, ok := wholeNumber(v); ok && n >= minimum && n <= maximum {
+		if n, ok := tree.WholeNumber(v); ok && n >= minimum && n <= maximum {
 			return n
 		}
 		r.note(v.StartOffset,

@@ -2,12 +2,8 @@ package mcpconfig
 
 import (
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
-	"strings"
 
-	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/mcpconfig/internal/fields"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 	"github.com/indusagi/indus/schema"
@@ -159,51 +155,18 @@ func (f *configFile) view(name string, m *hujson.ObjectMember) {
 // noteMember notes a member with a misspelt name, and returns the name that was meant. Other unknown names belong to
 // other programs.
 func (f *configFile) noteMember(name string, m *hujson.ObjectMember) (intended string) {
-	known := fields.Names(fields.File())
-	if slices.Contains(known, name) {
-		return ""
-	}
-	if intended = intendedMember(name, known); intended != "" {
+	if intended = fields.IntendedMember(name); intended != "" {
 		f.note(m.Name.StartOffset, "unknown key "+tree.Quote(name), fmt.Sprintf("did you mean %q?", intended))
 	}
 	return intended
 }
 
-// intendedMember returns the known name that an unknown one probably means, or "".
-func intendedMember(name string, known []string) string {
-	plain := strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "", ".", "").Replace(name))
-	if meant := similarMembers[plain]; meant != "" {
-		return meant
-	}
-	for _, near := range text.Nearest(name, known, 1) {
-		if d := len(near) - len(name); d*d <= 1 || strings.EqualFold(near, name) {
-			return near
-		}
-	}
-	for begins, meant := range map[string]string{"audit": "audit", "polic": "policy", "approv": "approvals"} {
-		if strings.HasPrefix(plain, begins) {
-			return meant
-		}
-	}
-	for _, near := range text.Nearest(plain, slices.Sorted(maps.Keys(similarMembers)), 1) {
-		if d := len(near) - len(plain); d*d <= 1 && len(plain) > 8 {
-			return similarMembers[near]
-		}
-	}
-	return ""
-}
-
-// similarMembers are names in lower case that people write for a member that protects requests.
-var similarMembers = map[string]string{
-	"authentication": "auth", "authorization": "auth", "authn": "auth", "authz": "auth", "auths": "auth",
-	"policies": "policy", "policyfile": "policy", "policyfiles": "policy", "policypath": "policy", "policydir": "policy",
-	"auditlog": "audit", "auditfile": "audit", "auditpath": "audit", "audits": "audit", "auditing": "audit",
-	"approval": "approvals", "callapprovals": "approvals", "approve": "approvals",
-}
-
 // breakMisspelt marks a setting as broken if its name is misspelt. Without it, requests would go on without it: any
 // client would be admitted, or nothing recorded.
 func (f *configFile) breakMisspelt(misspelt map[string]*hujson.ObjectMember) {
+	if m := misspelt["sandboxDefault"]; m != nil && f.site.boxDefault == nil { // servers would start without a sandbox
+		f.site.boxDefault = &boxValue{wrong: "unknown key " + tree.Quote(tree.Text(m.Name)) + " of the file"}
+	}
 	if f.scope == Project || !f.approved {
 		return
 	}

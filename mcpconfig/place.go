@@ -14,6 +14,7 @@ import (
 
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/internal/proc"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/approvals"
 	"github.com/indusagi/indus/mcpconfig/internal/edit"
 	"github.com/indusagi/indus/mcpconfig/internal/foreign"
@@ -67,13 +68,28 @@ type readContext struct {
 	approved func() []Approved // read on first use
 	notes    []Note            // about the place itself
 
+	userBoxes func() userBoxes // see newReading
+
 	paths   func() (path string, avoided []string) // [readContext.cutPath] of this process's PATH
 	reading sync.Mutex                             // guards files
 	files   map[string]fetchResult                 // of projects, by their paths
 }
 
+// boxValue is a value of "sandboxDefault" or "sandboxProject" that was read.
+type boxValue struct {
+	box   *config.Sandbox // nil: "off"
+	wrong string          // why it cannot be used; "" if it can
+}
+
+// userBoxes has the rules of the user's own files about the sandboxes of projects' servers.
+type userBoxes struct {
+	wrong                string               // why they are not known; "" if they are
+	byDefault, inProject func(*site) boxValue // nil: no file has it
+	confined             map[string]bool      // the ids of rows with a sandbox
+}
+
 func newPlace(opts *Options) *readContext {
-	p := &readContext{files: map[string]fetchResult{}}
+	p := &readContext{files: map[string]fetchResult{}, userBoxes: func() (none userBoxes) { return none }}
 	if opts != nil {
 		p.Options = *opts
 	}
@@ -291,8 +307,12 @@ func isWithin(dir, path string) bool {
 }
 
 // processDir returns the directory that has the directories of a server's processes. It is "" if there is no place for
-// them. Ids may be any text.
-func (p *readContext) processDir(id string) string {
+// them.
+func (p *readContext) processDir(id string) string { return p.serverDir("servers", id, "") }
+
+// serverDir returns a directory of a server in the state of indus. It is "" if there is no place for it. Ids may be any
+// text. file tells apart servers of one id.
+func (p *readContext) serverDir(kind, id, file string) string {
 	if p.State == "" {
 		return ""
 	}
@@ -303,6 +323,18 @@ func (p *readContext) processDir(id string) string {
 		return '_'
 	}, id)
 	const maxName = 40
+	if file != "" {
+		id += "\x00" + file
+	}
 	name := fmt.Sprintf("%s-%.4x", plain[:min(len(plain), maxName)], sha256.Sum256([]byte(id)))
-	return filepath.Join(p.State, "servers", name)
+	return filepath.Join(p.State, kind, name)
+}
+
+// isOwn reports whether a path leads to one of the user's own files.
+func (p *readContext) isOwn(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && slices.ContainsFunc([]Scope{User, Legacy, LegacyAlt}, func(scope Scope) bool {
+		own, err := os.Stat(p.pathOf(scope, ""))
+		return err == nil && os.SameFile(info, own)
+	})
 }

@@ -62,6 +62,7 @@ func (r *valuedRow) stdio() {
 		r.skip(at, `"command" is empty`, "")
 	}
 	r.noteCommandLine(written)
+	s.Sandbox = r.confine(s)
 	r.server.Transport = s
 }
 

@@ -31,7 +31,7 @@ func Load(ctx context.Context, target string) (servers []config.Server, notes []
 // text of the error begins with file:line:column, and errors.Is(err, fs.ErrNotExist) and similar checks work. If the
 // context ends, it returns ctx.Err(). Everything else becomes a note.
 func Read(ctx context.Context, paths []string, opts *Options) (*Config, error) {
-	place := newPlace(opts)
+	place := newReading(opts)
 	found, err := place.find(paths)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/indusagi/indus/internal/atomicfile"
 	"github.com/indusagi/indus/interop/config"
@@ -116,6 +117,10 @@ func (p *readContext) approvalReason(s *source, e *entry) string {
 		return found + "not approved yet" + here
 	case !a.covers(e.Approval):
 		return found + "changed since it was approved at " + a.approvedAt()
+	default:
+		if more := e.Sandbox().Beyond(a.Sandbox); len(more) > 0 {
+			return found + "its sandbox allows more than was approved at " + a.approvedAt() + ": " + strings.Join(more, ", ")
+		}
 	}
 	return ""
 }

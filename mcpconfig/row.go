@@ -81,6 +81,12 @@ type Row struct {
 	Files []RowFile
 }
 
+// Sandbox returns the sandbox of a server that is a command. It is nil if the server has none.
+func (r Row) Sandbox() *config.Sandbox {
+	t, _ := r.Server.Transport.(config.Stdio)
+	return t.Sandbox
+}
+
 // Pinned reports whether an approval of the row covers the value of a ${cmd:…} or ${file:…}: see [Config.Resolve]. A
 // reading with Options.Dry cannot detect a change of that value.
 func (r Row) Pinned() bool { return strings.HasSuffix(r.Approval, pinSeparator) }
@@ -132,6 +138,9 @@ type Approved struct {
 	Project string `json:"project,omitempty"`
 	// Fingerprint is the [Row.Approval] of the row when it was approved.
 	Fingerprint string `json:"fingerprint"`
+	// Sandbox is the [Row.Sandbox] of the row when it was approved. A narrower one needs no new approval. It is nil if
+	// the row had none.
+	Sandbox *config.Sandbox `json:"sandbox,omitempty"`
 	// At is the time of the approval, in UTC.
 	At time.Time `json:"at"`
 }

@@ -35,10 +35,12 @@ func fileSchema(t *testing.T) *validate.Validator {
 	return v
 }
 
-// readDry reads a text as the file of a project in dir, in an environment that has only TOKEN.
+// readDry reads a text as the file of a project in dir, in an environment that has only TOKEN. The user allows projects
+// any sandbox.
 func readDry(t *testing.T, dir, text string) *mcpconfig.Config {
 	t.Helper()
 	write(t, filepath.Join(dir, ".indusvx", "mcp.json"), text)
+	write(t, filepath.Join(dir, "home", ".config", "indusvx", "mcp.json"), `{"servers": {}, "sandboxProject": "off"}`)
 	c, err := mcpconfig.Read(t.Context(), []string{dir}, &mcpconfig.Options{
 		Trust: true, Dry: true, Home: filepath.Join(dir, "home"), Env: lookup(map[string]string{"TOKEN": "t"}),
 	})
@@ -158,8 +160,15 @@ var choices = map[string][]string{
 	"env":        {`{}`, `{"A": "b", "": "c"}`, `{"A": "${TOKEN}", "_": "x"}`, `{"A=B": "c"}`, `{"A": 1}`, `{"A": null}`, `[]`},
 	"cwd":        {`"sub"`, `""`, `1`},
 	"inheritEnv": {`true`, `false`, `"true"`, `1`},
-	"url":        {`"https://h/mcp"`, `"HTTP://h"`, `" https://h"`, `"${UNSET:-https://h}"`, `"https://${cmd:x}/"`, `""`, `"h"`, `"https:///x"`, `1`},
-	"headers":    {`{}`, `{"Authorization": "Bearer ${TOKEN}", "X-~": ""}`, `{"A B": "c"}`, `{"A": true}`, `[]`},
+	"sandbox": {
+		`"package"`, `{"base": "strict", "read": ["~/a", "${TOKEN}"], "write": ["out"], "hosts": ["*.h:443", "[::1]:1"], "listen": [0], "sockets": ["/s"],
+		  "limits": {"files": 16, "memory": "1GiB", "processes": 1, "#": 1}, "home": "private", "proc": false, "required": false, "_": 1}`,
+		`"off"`, `"strict"`, `{}`, `"loose"`, `""`, `true`, `[]`, `{"base": "off"}`, `{"reads": []}`, `{"read": "a"}`, `{"read": [1]}`, `{"read": [""]}`,
+		`{"hosts": ["h"]}`, `{"hosts": ["https://h:1"]}`, `{"hosts": ["h:0"]}`, `{"hosts": [443]}`, `{"listen": [-1]}`, `{"listen": ["80"]}`, `{"listen": 80}`, `{"sockets": {}}`,
+		`{"limits": {"files": 1}}`, `{"limits": {"memory": "1 PB"}}`, `{"limits": {"memory": 5}}`, `{"limits": {"cpu": 1}}`, `{"home": "shared"}`, `{"proc": "no"}`, `{"required": 0}`,
+	},
+	"url":     {`"https://h/mcp"`, `"HTTP://h"`, `" https://h"`, `"${UNSET:-https://h}"`, `"https://${cmd:x}/"`, `""`, `"h"`, `"https:///x"`, `1`},
+	"headers": {`{}`, `{"Authorization": "Bearer ${TOKEN}", "X-~": ""}`, `{"A B": "c"}`, `{"A": true}`, `[]`},
 	"oauth": {
 		`false`, `true`, `{}`, `{"clientId": "a", "clientSecret": "${TOKEN}", "scopes": ["a"], "redirectPort": 80, "#": 1}`, `{"clientSecret": "s"}`, `{"scopes": "a b"}`, `{"scopes": ["a b"]}`,
 		`{"grant": "client_credentials"}`, `{"grant": "client_credentials", "clientId": "a", "clientSecret": "b"}`, `{"grant": "client_credentials", "clientId": "a", "clientSecret": "b", "issuer": "https://h"}`,
@@ -248,7 +257,7 @@ func randomFile(random *rand.Rand, fields []string) string {
 			needed, fits = !remote, !remote
 		case "url":
 			needed, fits = remote, remote
-		case "args", "env", "cwd", "inheritEnv":
+		case "args", "env", "cwd", "inheritEnv", "sandbox":
 			fits = !remote
 		case "instances":
 			fits = !remote && row["per"] == ""
@@ -316,6 +325,12 @@ var settings = map[string][]string{
 		`{}`, `{"expire": "10m", "webhook": {"url": "https://h", "secret": "whsec_MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0", "#": 1}, "_c": 1}`,
 		`{"expire": "long"}`, `{"webhook": {"url": "https://h"}}`, `{"webhook": {}}`, `{"webhook": "https://h"}`, `{"expires": "1h"}`, `[]`, `null`,
 	},
+	"sandboxDefault": {
+		`"package"`, `{"base": "package", "hosts": ["h:443"]}`, `"off"`, `"loose"`, `{"host": []}`, `{"hosts": ["h"]}`, `5`, `[]`,
+	},
+	"sandboxProject": {
+		`"package"`, `{"base": "package", "hosts": ["h:443"]}`, `"off"`, `"loose"`, `{"host": []}`, `{"hosts": ["h"]}`, `5`, `[]`,
+	},
 	"cluster": {
 		`{"nats": "nats://h"}`, `{"nats": "tls://a, nats://b", "credsFile": "c", "tls": {"ca": "ca.pem", "#": 1}, "name": "n", "replicas": 5, "monitor": "http://m", "lease": "10s", "_c": 1}`,
 		`{}`, `{"nats": "http://h"}`, `{"nats": 1}`, `{"nats": "nats://h", "replicas": 6}`, `{"nats": "nats://h", "lease": "long"}`, `{"nats": "nats://h", "tls": {"cert": "c"}}`, `{"nats": "nats://h", "monitor": "nats://m"}`, `{"nats": "nats://h", "creds": "c"}`, `5`, `null`,
@@ -331,11 +346,11 @@ func TestTheSchemaAgreesWithTheReaderOfSettings(t *testing.T) {
 		}
 	}
 	v, dir := fileSchema(t), t.TempDir()
-	path := filepath.Join(dir, "mcp.json")
+	path := filepath.Join(dir, "indusvx", "mcp.json") // the user's own
 	agree := func(text string) bool {
 		write(t, path, text)
 		c, err := mcpconfig.Read(t.Context(), []string{path}, &mcpconfig.Options{
-			Dry: true, Home: filepath.Join(dir, "home"), Env: lookup(map[string]string{"TOKEN": "t"}),
+			Dry: true, Home: filepath.Join(dir, "home"), XDG: dir, Env: lookup(map[string]string{"TOKEN": "t"}),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -374,10 +389,10 @@ func TestTheSchemaAgreesWithTheReaderOfSettings(t *testing.T) {
 func TestTheReaderKnowsTheFields(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path := filepath.Join(dir, "mcp.json")
+	path := filepath.Join(dir, "indusvx", "mcp.json") // the user's own
 	reasons := func(text string) (all string) {
 		write(t, path, text)
-		c, err := mcpconfig.Read(t.Context(), []string{path}, &mcpconfig.Options{Dry: true, Home: dir, Env: lookup(nil)})
+		c, err := mcpconfig.Read(t.Context(), []string{path}, &mcpconfig.Options{Dry: true, Home: dir, XDG: dir, Env: lookup(nil)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -407,7 +422,13 @@ func TestTheReaderKnowsTheFields(t *testing.T) {
 		}
 	}
 	check(`{"servers": {}, `, "}", fields.File())
-	check(`{"servers": {"a": {"url": "https://h", `, "}}}", fields.Row())
+	for _, f := range fields.Row() {
+		other := `"url": "https://h"`
+		if f.Side == fields.Process {
+			other = `"command": "x"`
+		}
+		check(`{"servers": {"a": {`+other+`, `, "}}}", []fields.Field{f})
+	}
 	for _, f := range fields.Row() {
 		if got := reasons(fmt.Sprintf(`{"servers": {"a": {%q: []}}}`, f.Name)); strings.Contains(got, "unknown key") {
 			t.Error(got)
@@ -433,7 +454,7 @@ func TestTheDocumentedFileIsRight(t *testing.T) {
 		t.Fatal("the documentation has no example")
 	}
 	c := readDry(t, t.TempDir(), strings.ReplaceAll(text, "${WEBHOOK_SECRET}", "${TOKEN}"))
-	if got := states(c); got != "github active\ndocs disabled" || len(c.Notes) != 9 { // about docs, "publish", "auth", "policy", "policyMode", "audit", "approvals", "cluster", "registries"
+	if got := states(c); got != "github active\ndocs disabled" || len(c.Notes) != 10 { // about docs, "publish", "sandboxProject", "auth", "policy", "policyMode", "audit", "approvals", "cluster", "registries"
 		t.Errorf("%s\n%v", got, c.Notes)
 	}
 	plain, err := hujson.Standardize([]byte(text))

@@ -130,7 +130,7 @@ func (r *valuedRow) scopes(field string, v *hujson.Value) []string {
 
 // port reads a port, and returns an address of this machine with it.
 func (r *valuedRow) port(field string, v *hujson.Value) string {
-	port, ok := wholeNumber(v)
+	port, ok := tree.WholeNumber(v)
 	if !ok || port < 1 || port > 65535 {
 		r.skip(v.StartOffset, fmt.Sprintf("%q is no port", field), "write a number from 1 to 65535")
 	}

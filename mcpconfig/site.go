@@ -15,6 +15,9 @@ type site struct {
 	scope    Scope
 	approved bool
 	place    *readContext
+	project  string // the ${workspaceFolder}; "": see workspace
+
+	boxDefault *boxValue // "sandboxDefault" of the file; nil: it has none
 
 	part       *bool   // whether it belongs to a project; nil: not yet known
 	rowProject *string // see rowTerritory; nil: not yet known
@@ -33,6 +36,9 @@ func (s *site) base() string {
 // workspace returns the directory for ${workspaceFolder} in the file's rows. It is the project of the file, or else the
 // directory that is searched for a project.
 func (s *site) workspace() string {
+	if s.project != "" {
+		return s.project
+	}
 	if s.inProject() {
 		return s.base()
 	}
@@ -60,6 +66,20 @@ func (s *site) inProject() bool {
 
 // maySet reports whether the file may have a setting of indus serve. A project's file may only if its user named it.
 func (s *site) maySet() bool { return s.scope != Project && s.approved }
+
+// isUserFile reports whether the file is one of the user's own files.
+func (s *site) isUserFile() bool {
+	return s.scope != Explicit && s.scope != Project || s.place.isOwn(s.path)
+}
+
+// boxHome returns the directory for the home of a server in a sandbox. Rows of different files never share one, because
+// a home holds credentials.
+func (s *site) boxHome(id string) string {
+	if !s.isUserFile() {
+		return s.place.serverDir("box", id, atomicfile.Real(s.path))
+	}
+	return s.place.serverDir("box", id, "")
+}
 
 // tilde replaces a leading "~/" with the home directory, if that is known.
 func (s *site) tilde(path string) string {

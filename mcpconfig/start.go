@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/interop/config"
+	"github.com/indusagi/indus/mcpconfig/internal/commandline"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
 
@@ -22,7 +23,7 @@ func (r *valuedRow) describeProjectUse() string {
 	of := " the project that you are in (" + tree.QuoteWord(r.rowTerritory()) + "), which another person may have written"
 	if t, ok := r.server.Transport.(config.Stdio); ok {
 		words := append([]string{t.Command}, t.Args...)
-		own := r.isWrittenOut(r.dir) && r.isWrittenOut(r.command) && !launches(words)
+		own := r.isWrittenOut(r.dir) && r.isWrittenOut(r.command) && !commandline.Launches(words)
 		if !t.Fresh && !own && (r.dir.placed || r.rootOf(t.Dir) != "") {
 			return "starts in " + tree.QuoteWord(t.Dir) + ", and so may run code of" + of
 		}
@@ -30,14 +31,14 @@ func (r *valuedRow) describeProjectUse() string {
 			isDerived := func(v textValue) bool { return v.derived && v.text == word }
 			return (isDerived(r.command) || slices.ContainsFunc(r.args, isDerived)) && r.namesProject(word)
 		}
-		if word, runs := executedWord(words, isFound); runs {
+		if word, runs := commandline.ExecutedWord(words, isFound); runs {
 			return "runs what it finds by " + tree.QuoteWord(word) + ", which is code of" + of
 		}
 		for _, variable := range t.Environ() {
 			name, value, _ := strings.Cut(variable, "=")
 			own := slices.ContainsFunc(t.Env, func(p config.Pair) bool { return p.Name == name })
 			inherited := t.InheritEnv && name != "PATH" // PATH is cut: see cutPath
-			if (own || inherited) && loaders().MatchString(name) && r.namesProject(value) {
+			if (own || inherited) && commandline.Loaders().MatchString(name) && r.namesProject(value) {
 				return "finds code by the variable " + tree.QuoteWord(name) + " in" + of
 			}
 		}

@@ -2,12 +2,10 @@ package mcpconfig
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
 
-	"github.com/indusagi/indus/internal/text"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/fields"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
@@ -54,39 +52,23 @@ func newTypedRow(raw *rawRow, changes *hujson.Value) *typedRow {
 // noteUnknown notes the names that have no effect.
 func (r *typedRow) noteUnknown() {
 	for _, v := range r.duplicates {
-		if tree.Text(*v) == "tools" { // leaving a rule out would admit tools
-			r.skip(v.StartOffset, `"tools" comes twice in this row`, "make one of the two")
+		if name := tree.Text(*v); name == "tools" || name == "sandbox" { // leaving a rule out would admit more
+			r.skip(v.StartOffset, fmt.Sprintf("%q comes twice in this row", name), "make one of the two")
 		} else {
 			r.note(v.StartOffset, tree.Quote(tree.Text(*v))+" comes again in this row; the last counts", "")
 		}
 	}
 	for _, v := range r.extra[:min(len(r.extra), maxNotes+1)] {
-		name, hint := tree.Text(*v), ""
-		if suggested := suggestKey(name); suggested != "" {
+		name, hint, report := tree.Text(*v), "", r.note
+		suggested := fields.IntendedKey(name)
+		if suggested != "" {
 			hint = fmt.Sprintf("did you mean %q?", suggested)
 		}
-		r.note(v.StartOffset, "unknown key "+tree.Quote(name), hint)
-	}
-}
-
-// foreignWords are the words of other programs for the keys of a row, in lower case.
-var foreignWords = map[string]string{
-	"url": "serverurl httpurl uri endpoint", "command": "cmd executable", "args": "arguments", "env": "environment envs",
-	"envFile": "env_file dotenv", "headers": "http_headers", "cwd": "workdir workingdirectory working_directory",
-	"tools": "includetools excludetools enabledtools disabledtools enabled_tools disabled_tools allowedtools",
-}
-
-// suggestKey returns the key that was probably meant by a wrong one: a misspelt key, or another program's word.
-func suggestKey(name string) string {
-	for key, words := range foreignWords {
-		if slices.Contains(strings.Fields(words), strings.ToLower(name)) {
-			return key
+		if suggested == "sandbox" { // the server would start without one
+			report = r.skip
 		}
+		report(v.StartOffset, "unknown key "+tree.Quote(name), hint)
 	}
-	if near := text.Nearest(name, fields.Names(fields.Row()), 1); len(near) == 1 {
-		return near[0]
-	}
-	return ""
 }
 
 // readID finds the row's id: the key, else id, else name.
@@ -123,6 +105,10 @@ func (r *typedRow) transport() config.TransportKind {
 		return ""
 	}
 	hasURL, hasCommand := r.isSet("url"), r.isSet("command")
+	if v := r.fields["sandbox"]; v != nil && hasURL && declared != config.KindStdio {
+		r.skip(v.StartOffset, `"sandbox" is only for a command, and the row has a "url"`, "remove it")
+		delete(r.fields, "sandbox")
+	}
 	switch {
 	case hasURL && hasCommand && declared == config.KindStdio:
 		reason := `the row has both "url" and "command"; by its transport it is a command, and`

@@ -24,6 +24,13 @@ type Command struct {
 	Env []string
 	// Grace limits how long Close and Run wait.
 	Grace Grace
+	// Box starts the child confined. If it is nil, the child may do everything that we may.
+	Box Starter
+}
+
+// Starter starts a process as [os.StartProcess] does, under limits of its own. It may change the environment.
+type Starter interface {
+	Start(path string, argv []string, attr *os.ProcAttr) (*os.Process, error)
 }
 
 // Grace is the time that a child has for each step of its end. Zero means the default of two

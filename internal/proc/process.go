@@ -123,7 +123,7 @@ func (p *Process) launch(ctx context.Context, c Command, s *streams, session boo
 	if p.mark != "" {
 		processWatcher.add(p.mark) // before the child exists
 	}
-	child, err := startChild(path, append([]string{c.Path}, c.Args...), &os.ProcAttr{
+	child, err := startChild(c.Box, path, append([]string{c.Path}, c.Args...), &os.ProcAttr{
 		Dir:   dir,
 		Env:   Environ(nil, append(slices.Clip(c.Env), markName+"="+cmp.Or(p.mark, strays)), false),
 		Files: []*os.File{s.in, s.out, s.err},
@@ -328,11 +328,15 @@ var ownChildren struct {
 	pids     sync.Map     // int → *os.Process
 }
 
-// startChild starts a process. ReapOrphans leaves it to reapChild.
-func startChild(path string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
+// startChild starts a process, in a box if it is not nil. ReapOrphans leaves it to reapChild.
+func startChild(box Starter, path string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
 	ownChildren.starting.RLock()
 	defer ownChildren.starting.RUnlock()
-	child, err := os.StartProcess(path, argv, attr)
+	begin := os.StartProcess
+	if box != nil {
+		begin = box.Start
+	}
+	child, err := begin(path, argv, attr)
 	if err == nil {
 		ownChildren.pids.Store(child.Pid, child)
 	}

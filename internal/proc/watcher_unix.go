@@ -175,7 +175,7 @@ func (w *watcher) start() error {
 	}
 	if err == nil {
 		// It does not carry our name: "pkill -9 -f indus" would end it with us.
-		w.shell, err = startChild("/bin/sh", []string{"sh", "-c", watcherScript, "orphan-watcher", startOf(os.Getpid())},
+		w.shell, err = startChild(nil, "/bin/sh", []string{"sh", "-c", watcherScript, "orphan-watcher", startOf(os.Getpid())},
 			&os.ProcAttr{
 				Dir:   "/",
 				Env:   []string{watcherPath},

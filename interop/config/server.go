@@ -313,7 +313,7 @@ func (s Server) WithSettings(o Server) Server {
 func (s Server) Clone() Server {
 	switch t := s.Transport.(type) {
 	case Stdio:
-		t.Args, t.Env = slices.Clone(t.Args), slices.Clone(t.Env)
+		t.Args, t.Env, t.Sandbox = slices.Clone(t.Args), slices.Clone(t.Env), t.Sandbox.clone()
 		s.Transport = t
 	case HTTP:
 		t.Headers = slices.Clone(t.Headers)

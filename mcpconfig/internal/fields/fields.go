@@ -45,6 +45,8 @@ const (
 	Decisive
 	// Effective fields count by their effect: the transport, the policy for changed tools, the id, the state.
 	Effective
+	// Confining fields count if they allow more than the approved sandbox.
+	Confining
 	// Uncovered fields affect neither the command line nor the destination of data.
 	Uncovered
 )

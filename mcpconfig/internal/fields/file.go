@@ -59,6 +59,10 @@ func fileFields() []Field {
 			{Name: "lease", Kind: aLease, About: "How long a process that does not answer counts as present. Default: `10s`."},
 		}, About: "Where several `indus serve` keep the state that they share ([scaling.md](scaling.md))." + ownFiles},
 		{Name: "changes", Kind: onChange, About: changesAbout},
+		{Name: "sandboxDefault", Kind: aBox, Members: box(), About: "The `sandbox` of the file's commands that have none. " +
+			"In your own file it is for the servers of projects too. Default: `off`."},
+		{Name: "sandboxProject", Kind: aBox, Members: box(), About: "In your own file: the widest `sandbox` that a " +
+			"project's file may have. Default: `strict`, in which the project (`${workspaceFolder}`) can be read."},
 		{Name: "registries", Kind: someTexts, About: "The MCP registries that `indus mcp find`, `add --from` and " +
 			"`outdated` ask, in this order ([registry.md](registry.md)). Default: the official one." + ownFiles},
 	}

@@ -53,6 +53,14 @@ var (
 	aKind    = Kind{"name of a transport", '"',
 		`"enum": ["stdio", "http", "streamable-http", "sse", "streamableHttp", "streamable_http"]`, ""}
 	onChange = Kind{"`accept`, `hold` or `deny`", 0, `"enum": ["accept", "hold", "deny"]`, "changes"}
+	aMemory  = Kind{"size", 0, `"type": ["string", "integer"], "pattern": "^[0-9]+ *([KMG]i?B|B)?$", ` +
+		`"minimum": 16777216`, ""}
+	paths = Kind{"list of paths", '[', `"type": "array", "items": ` + filledText, ""}
+	hosts = Kind{"list of hosts", '[', `"type": "array", "items": {"type": "string", "pattern": ` +
+		`"^[^/]+:0*[1-9][0-9]{0,4}$|\\$\\{"}`, ""}
+	ports = Kind{"list of ports", '[', `"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 65535}`, ""}
+	aBox  = Kind{"`strict`, `package`, `off`, or an object", 0,
+		`"anyOf": [{"enum": ["strict", "package", "off"]}, {"$members": true}]`, "sandbox"}
 	anObject = Kind{"object", '{', `"type": "object"`, ""}
 )
 

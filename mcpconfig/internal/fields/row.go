@@ -22,6 +22,11 @@ func rowFields() []Field {
 			"project; as an argument it does not."},
 		{Name: "inheritEnv", Kind: aSwitch.with(`"default": false`), Side: Process,
 			About: "`true`: the program gets the whole environment of indus, except the keys of indus."},
+		{Name: "sandbox", Kind: aBox, Cover: Confining, Side: Process, Members: box(), About: "What the program may " +
+			"reach ([sandbox.md](sandbox.md)). `strict`: its own files, the system's and a home of its own, and no host. " +
+			"`package`: the registries of npx, uvx and the like too. `off`: everything that you may. An object adds to " +
+			"`strict` or `package`. Default: `sandboxDefault`. A project's server cannot be `off` here, nor have more than " +
+			"`sandboxProject` of your own file."},
 		{Name: "url", Kind: anyText, Cover: Replaced, About: "The address of a server that is called over HTTP."},
 		{Name: "headers", Kind: headers, Side: Remote,
 			About: "Headers of every request. Write secrets as `${VAR}`, `${file:…}` or `${cmd:…}`."},
@@ -98,6 +103,38 @@ const changesAbout = "What to do with a tool that changed after it was approved 
 	"([changed-tools.md](changed-tools.md)): `accept` (default), `hold` it until `indus mcp accept`, or `deny` it. " +
 	"At the top of a file it is for all servers of the file without a value of their own. A project's file cannot " +
 	"lower the value of your own files."
+
+// box returns the fields of "sandbox".
+func box() []Field {
+	return []Field{
+		{Name: "base", Kind: oneWord(0, "`strict` or `package`", "strict", "package"), Cover: Confining,
+			About: "The sandbox to which the other fields add. Default: `strict`."},
+		{Name: "read", Kind: paths, Cover: Confining, About: "Files and directories that can be read and executed. " +
+			"`~/` in front is the home directory. Other paths begin at the file's directory, or at the directory around its " +
+			"`.indusvx`."},
+		{Name: "write", Kind: paths, Cover: Confining, About: "Files and directories that can be changed, and read."},
+		{Name: "hosts", Kind: hosts, Cover: Confining, About: "Hosts with their TCP port: `api.github.com:443`, " +
+			"`*.example.com:443`, `10.1.2.3:5432`, `[::1]:80`, `localhost:5432` (each loopback address), `*:443` (each " +
+			"public address)."},
+		{Name: "listen", Kind: ports, Cover: Confining, About: "TCP ports that can be opened. 0 is any free port."},
+		{Name: "sockets", Kind: paths, Cover: Confining, About: "Unix stream sockets to which it can connect, by path."},
+		{Name: "limits", Kind: anObject, Cover: Confining, Members: []Field{
+			{Name: "files", Kind: wholeNumber('0', "16", "1048576"), Cover: Confining, About: "Open files of a process."},
+			{Name: "memory", Kind: aMemory, Cover: Confining, About: "Memory of all its processes, such as `1GiB`."},
+			{Name: "processes", Kind: wholeNumber('0', "1", "100000"), Cover: Confining,
+				About: "Processes and threads together."},
+		}, About: "Bounds. Default: none."},
+		{Name: "home", Kind: oneWord(0, "`private` or `real`", "private", "real"), Cover: Confining,
+			About: "`private` (default): `HOME` and `TMPDIR` are directories of its own, which stay. `real`: `HOME` is " +
+				"yours, and the server reaches there what `read` and `write` name."},
+		{Name: "user", Kind: aText, Cover: Confining, About: "If indus runs as root, the user that the server runs as. " +
+			"Without it, root starts no server in a sandbox."},
+		{Name: "proc", Kind: aSwitch, Cover: Confining,
+			About: "`false`: it cannot read `/proc`. Some runtimes do not start then. Default: `true`."},
+		{Name: "required", Kind: aSwitch, Cover: Confining, About: "`false`: it starts even if this system cannot enforce " +
+			"all of its sandbox. Default: `true`."},
+	}
+}
 
 // timeoutSchema and signInSchema stand around the schema of their members.
 const (

@@ -26,7 +26,8 @@ const (
 func TestWritten(t *testing.T) {
 	compare(t, schemaFile, func(string) string { return wide(parse(t, fileSchema()), "", 0) + "\n" })
 	compare(t, docFile, func(was string) string {
-		for name, table := range map[string]string{"row": rowTable(), "oauth": nestedTable("oauth"), "file": fileTable()} {
+		for name, table := range map[string]string{"row": rowTable(), "oauth": nestedTable("oauth"), "sandbox": nestedTable("sandbox"),
+			"file": fileTable()} {
 			block := regexp.MustCompile(`(?s)(<!-- fields ` + name + ` -->\n).*?(<!-- end -->)`)
 			if len(block.FindAllString(was, -1)) != 1 {
 				t.Fatalf("%s has no block %q", docFile, name)
@@ -104,7 +105,7 @@ func (d *definitions) field(f fields.Field) string {
 	switch def := f.Kind.Def; {
 	case def == "servers":
 		schema = ref(def)
-	case def != "" && f.Members != nil:
+	case def != "" && def != "sandbox" && f.Members != nil:
 		return d.add(def, describe(f.About)+", "+schema)
 	case def == "changes":
 		return d.add(def, describe(f.About)+", "+schema)
@@ -228,14 +229,14 @@ func spaced(v hujson.Value) string {
 // covers has the words for the ways in which an approval covers a field.
 var covers = map[fields.Cover]string{
 	fields.Written: "as written", fields.Replaced: "with variables replaced", fields.Decisive: "both",
-	fields.Effective: "its effect", fields.Uncovered: "no",
+	fields.Effective: "its effect", fields.Confining: "if it allows more", fields.Uncovered: "no",
 }
 
 func rowTable() string {
 	out := "\n| field | value | approval covers it | meaning |\n| --- | --- | --- | --- |\n"
 	for _, f := range fields.Row() {
 		out += fmt.Sprintf("| `%s` | %s | %s | %s |\n", f.Name, f.Kind.Words, covers[f.Cover], cell(f.About))
-		if f.Name != "oauth" {
+		if f.Name != "oauth" && f.Name != "sandbox" {
 			for _, m := range f.Members {
 				out += fmt.Sprintf("| `%s.%s` | %s | %s | %s |\n", f.Name, m.Name, m.Kind.Words,
 					covers[max(m.Cover, f.Cover)], cell(m.About))
@@ -268,7 +269,9 @@ func fileTable() string {
 			} else if f.Kind.JSON == '[' {
 				inner = prefix + f.Name + "[]."
 			}
-			add(inner, f.Members)
+			if f.Kind.Def != "sandbox" { // they have a table of their own
+				add(inner, f.Members)
+			}
 		}
 	}
 	add("", fields.File())

@@ -84,7 +84,7 @@ var serverNames = []struct {
 	{"amp.mcpServers", []signs{{client: "amp"}}},
 	{"mcp_servers", []signs{{client: "codex"}}},
 	{"context_servers", []signs{{client: "zed"}}},
-	{"servers", []signs{{"vscode", "sandbox sandboxEnabled dev gallery", "", "inputs"}, {client: Native}}},
+	{"servers", []signs{{"vscode", "sandboxEnabled dev gallery", "", "inputs"}, {client: Native}}},
 	{"mcp", []signs{
 		{"opencode", "environment", "local remote", ""},
 		{"crush", "", "stdio http sse", ""},

@@ -164,8 +164,8 @@ A session:
   $ indus mcp add everything -- npx -y @modelcontextprotocol/server-everything
   indus: added everything at /home/me/.config/indusvx/mcp.json:3
   $ indus mcp ls
-  SERVER      PHASE  ERA     MCP         TOOLS  TIME   SCOPE  TARGET
-  everything  ready  legacy  2025-11-25  13     361ms  user   npx -y @model…
+  SERVER      PHASE  ERA     MCP         TOOLS  TIME   BOX      SCOPE
+  everything  ready  legacy  2025-11-25  13     361ms  package  user
   $ indus mcp call everything__echo message=hi
   Echo: hi
   $ git log --oneline | indus -p "What changed?" --model ollama/qwen3

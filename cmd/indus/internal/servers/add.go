@@ -32,6 +32,10 @@ type addFlags struct {
 
 	from, kind, registry string
 	write                bool
+
+	box        newBox
+	defaultBox bool   // no flag decides on the sandbox
+	unboxed    string // why the row has none then
 }
 
 func newAdd(s show.Streams) *cobra.Command {
@@ -68,6 +72,8 @@ func newAdd(s show.Streams) *cobra.Command {
 	flags.StringVar(&f.idle, "idle", "", "TIME  indus serve ends it when it was not used for this time, such as 10m")
 	flags.StringVar(&f.profile, "profile", "", `P  how its tools' schemas are adapted for a model, one of `+
 		strings.Join(command.ProfileNames(), ", "))
+	f.box.addTo(cmd, `what a command may reach: package (default: its own files, the system's, and the
+		registries of npx, uvx and the like), strict (no host) or off (everything that you may): see indus mcp sandbox`)
 	flags.Var(command.Repeated(&f.set), "set", `FIELD=VALUE  any field that docs/configuration.md has for a server:
 		per=principal, instances=4, maxConcurrent=8, oauth.clientId=me, oauth.scopes='read write', oauth=false,
 		forwardHeaders=X-Request-Id,X-Trace-Id, tools.rename.list_issues=issues; Tab completes fields; may be repeated`)
@@ -111,6 +117,7 @@ it need approval: see indus mcp approve.
 A session:
   $ indus mcp add everything -- npx -y @modelcontextprotocol/server-everything
   indus: added everything at /home/me/.config/indusvx/mcp.json:3
+  indus: everything runs in the sandbox "package": indus mcp sandbox test …
   indus: try it: indus mcp tools everything, or where it fails …
   $ indus mcp add github https://api.githubcopilot.com/mcp/ \
       --header 'Authorization: Bearer ${GITHUB_TOKEN}' \
@@ -122,7 +129,8 @@ A session:
     "command": "npx",
     "args": ["-y", "airtable-mcp-server@1.7.3"],
     "env": {"AIRTABLE_API_KEY": "${AIRTABLE_API_KEY}"},
-    "$from": "io.github.domdomegg/airtable-mcp-server@1.7.3"
+    "$from": "io.github.domdomegg/airtable-mcp-server@1.7.3",
+    "sandbox": "package"
   }
   write airtable-mcp-server? [y/N] y
 
@@ -148,11 +156,17 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 					return command.Usagef("there is a server %q at %s:%d; --force replaces it", d.ID, path, line)
 				}
 			}
-			if err := e.Set(d); err != nil {
-				return err
-			}
 			var wrong []mcpconfig.Note
-			wrong, unset = e.Check(d.ID, dryOptions())
+			for {
+				if err := e.Set(d); err != nil {
+					return err
+				}
+				wrong, unset = e.Check(d.ID, dryOptions())
+				if len(wrong) == 0 || !f.isDefaultBox(d) || !isAboutBox(wrong[0]) {
+					break
+				}
+				f.unboxed, d.JSON = command.JoinHint(wrong[0].Reason, wrong[0].Hint), withBox(d.JSON, "")
+			}
 			if len(wrong) > 0 { // unset variables are in unset only
 				return command.Usagef("%s: %s", d.ID, command.JoinHint(wrong[0].Reason, wrong[0].Hint))
 			}
@@ -165,6 +179,12 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 		return err
 	}
 	s.Reportf("%s %s at %s:%d", verb, d.ID, path, e.Line(d.ID))
+	if f.unboxed != "" {
+		s.Reportf("%s has no sandbox: %s", d.ID, f.unboxed)
+	} else if f.isDefaultBox(d) {
+		s.Reportf(`%s runs in the sandbox "package": indus mcp sandbox test %s shows what it misses`, d.ID,
+			show.ShellWord(d.ID)+f.repeatFlags())
+	}
 	for _, n := range unset {
 		s.Reportf("%s: %s", d.ID, command.JoinHint(n.Reason, n.Hint))
 	}
@@ -177,6 +197,11 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 		return err
 	}
 	return f.printEdited(ctx, editResult{Server: d.ID, Did: verb, Changed: true, File: path, Line: e.Line(d.ID)}, s)
+}
+
+// isDefaultBox reports whether a row has a sandbox that no flag names.
+func (f *addFlags) isDefaultBox(d mcpconfig.Definition) bool {
+	return f.defaultBox && boxOf(d.JSON) != nil
 }
 
 // finish approves the written row if it needs approval, and reports the state of the server and the next step.
@@ -224,6 +249,9 @@ func (f *addFlags) finish(ctx context.Context, id, path string, line int, s show
 // definition returns the server that the command line describes.
 func (f *addFlags) definition(ctx context.Context, args []string, s show.Streams) (mcpconfig.Definition, error) {
 	d := mcpconfig.Definition{}
+	if err := f.box.check(); err != nil {
+		return d, err
+	}
 	for _, word := range slices.Concat(args, f.env, f.headers, f.allow, f.deny, f.set, []string{f.cwd}) {
 		if !utf8.ValidString(word) {
 			return d, command.Usagef("an argument is not UTF-8, as configuration files are")
@@ -268,7 +296,13 @@ func (f *addFlags) withSettings(row wire.Object) (json.RawMessage, error) {
 	}
 	tools := wire.Object{}.Raw("allow", listOrNone(f.allow)).Raw("deny", listOrNone(f.deny))
 	row = row.Raw("tools", objectOrNone(tools)).Text("profile", f.profile)
-	return setFields(row.JSON(), f.set)
+	out, err := setFields(row.JSON(), f.set)
+	if err != nil {
+		return nil, err
+	}
+	f.defaultBox = f.box.word == "" && boxOf(out) == nil
+	out, f.unboxed, err = f.box.choose(out)
+	return out, err
 }
 
 // addArguments splits the arguments into NAME, URL and COMMAND.

@@ -94,7 +94,10 @@ func (p *plan) readExisting(ctx context.Context) error {
 func (p *plan) withKept(row json.RawMessage) json.RawMessage {
 	dropped := []string{"command", "args", "url", "transport", originKey}
 	if hasMember(p.existing, "url") != hasMember(row, "url") { // a process becomes a URL, or the reverse
-		dropped = append(dropped, "env", "headers", "cwd", "inheritEnv", "oauth")
+		dropped = append(dropped, "env", "headers", "cwd", "inheritEnv", "oauth", boxField)
+	}
+	if hasMember(p.existing, "command") && p.defaultBox { // its sandbox stays as it is
+		row, p.unboxed = withBox(row, ""), ""
 	}
 	return merged(p.existing, row, func(key string, old, now json.RawMessage) json.RawMessage {
 		switch {
@@ -109,10 +112,7 @@ func (p *plan) withKept(row json.RawMessage) json.RawMessage {
 }
 
 // hasMember reports whether a row has a member.
-func hasMember(row json.RawMessage, key string) bool {
-	members, _ := wire.Members(row)
-	return slices.ContainsFunc(members, func(m wire.Member) bool { return m.Key == key })
-}
+func hasMember(row json.RawMessage, key string) bool { return memberOf(row, key) != nil }
 
 // value returns the value of a variable or header: the one of the user, unless the entry or --env has another.
 func (p *plan) value(name string, old, now json.RawMessage) json.RawMessage {

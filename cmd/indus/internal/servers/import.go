@@ -23,6 +23,7 @@ type importFlags struct {
 	from, prefix string
 	renames      []string
 	write, force bool
+	box          newBox
 	used         []string // the applied entries of renames
 }
 
@@ -44,6 +45,8 @@ func newImport(s show.Streams) *cobra.Command {
 	cmd.Flags().Var(command.Repeated(&f.renames), "rename",
 		`OLD=NEW  import the server OLD as NEW; with all, CLIENT/OLD names the server of
 		one CLIENT; may be repeated`)
+	f.box.addTo(cmd, `what commands without a sandbox may reach: package, strict or off (default), as with
+		indus mcp add`)
 	cmd.Flags().StringVar(&f.from, "from", "", "CLIENT  the client that wrote FILE, if the contents do not show it")
 	f.addJSON(cmd, "print JSON: an array of files, or with CLIENT an object")
 	f.addWriting(cmd)
@@ -107,7 +110,7 @@ type clientSurvey struct {
 
 // survey lists the files that can be imported.
 func (f *importFlags) survey(ctx context.Context, s show.Streams) error {
-	for _, name := range []string{"write", "force", "from", "prefix", "rename", "user", "project", "mcp"} {
+	for _, name := range []string{"write", "force", "from", "prefix", "rename", "sandbox", "user", "project", "mcp"} {
 		if f.cmd.Flags().Changed(name) {
 			return command.Usagef("--%s needs a CLIENT or FILE to import from", name)
 		}
@@ -222,6 +225,9 @@ func (f *importFlags) run(ctx context.Context, args []string, s show.Streams) er
 	}
 	source := args[0]
 	path, err := f.path()
+	if err == nil {
+		err = f.box.check()
+	}
 	if err != nil {
 		return err
 	}
@@ -236,6 +242,9 @@ func (f *importFlags) run(ctx context.Context, args []string, s show.Streams) er
 	if err := f.gather(ctx, x, source); err != nil {
 		return err
 	}
+	if f.box.word != "" {
+		f.confine(x)
+	}
 	if err := f.edit(ctx, x, s); err != nil {
 		return err
 	}
@@ -243,6 +252,19 @@ func (f *importFlags) run(ctx context.Context, args []string, s show.Streams) er
 		return s.WriteIndented(x)
 	}
 	return f.report(x, source, s)
+}
+
+// confine gives the commands without a sandbox that of --sandbox.
+func (f *importFlags) confine(x *importResult) {
+	for i := range x.Servers {
+		server := &x.Servers[i]
+		if row := server.definition.JSON; hasMember(row, "command") && !hasMember(row, boxField) {
+			confined, _, err := f.box.choose(row)
+			if err == nil {
+				server.definition.JSON, server.Row = confined, secret.Definition(confined)
+			}
+		}
+	}
 }
 
 // edit determines the result for each server. With --write it also writes the file.

@@ -38,7 +38,7 @@ func newLs(s show.Streams) *cobra.Command {
 }
 
 const lsHelp = `Connect to every configured server and show its state: phase, era (legacy, or modern:
-MCP 2026-07-28), revision of MCP, number of tools, time to connect, file, and command or URL. If a server
+MCP 2026-07-28), revision of MCP, number of tools, time to connect, sandbox, file, and command or URL. If a server
 needs a sign-in, the expiry of the sign-in is shown, with "per": "principal" also for each caller of indus
 serve. If a server did not connect, the reason and a remedy are shown. A faulted server
 is no failure of ls, which exits 0. A "single" server of a cluster is not started: the
@@ -46,9 +46,9 @@ column RUNS ONCE has the replica that runs it.
 
 A session:
   $ indus mcp ls --mcp servers.json
-  SERVER      PHASE    ERA     MCP         TOOLS  TIME   SCOPE  TARGET
-  everything  ready    legacy  2025-11-25  13     361ms  file   npx -y @mod…
-  weather     faulted  -       -           -      -      file   weather-server
+  SERVER      PHASE    ERA     MCP         TOOLS  TIME   BOX      SCOPE
+  everything  ready    legacy  2025-11-25  13     361ms  package  file
+  weather     faulted  -       -           -      -      off      file
 
   servers.json:7: weather: connect: start weather-server: executable file …
     try: the command is not installed, or not in the PATH: install it, or …
@@ -76,6 +76,8 @@ type serverRow struct {
 	Heard     *time.Time           `json:"heard,omitempty"`   // with --offline
 	Single    bool                 `json:"single,omitempty"`  // it runs once in the cluster, and ls does not start it
 	Replica   string               `json:"replica,omitempty"` // where it runs
+	Box       string               `json:"box,omitempty"`     // of a command: what holds of its sandbox
+	Sandbox   *config.Sandbox      `json:"sandbox,omitempty"`
 	SignIn    *signin.Report       `json:"signIn,omitempty"`
 	SignIns   []*signin.Report     `json:"signIns,omitempty"` // of callers, with "per": "principal"
 	Scope     mcpconfig.Scope      `json:"scope"`
@@ -172,6 +174,9 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 			Server: r.Server.ID, State: r.State, Transport: r.Kind, Target: r.Target, Scope: r.Scope, File: r.File, Line: r.Line,
 			Single: r.State == mcpconfig.Active && r.Server.Single,
 		}
+		if _, isCommand := r.Server.Transport.(config.Stdio); isCommand {
+			row.Sandbox, row.Box = r.Sandbox(), command.BoxInForce(r.Sandbox())
+		}
 		if r.State == mcpconfig.Active {
 			if err := row.signIns(ctx, tokens, r.Server); err != nil && err.Error() != unread {
 				unread = err.Error() // once for all servers, because they share the store
@@ -214,10 +219,14 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 }
 
 func (f *lsFlags) table(rows []serverRow) *show.Table {
-	t := &show.Table{Spare: []string{"TARGET", "SCOPE", "ERA", "MCP", "TIME", "HEARD"}}
+	t := &show.Table{Spare: []string{"TARGET", "SCOPE", "ERA", "MCP", "TIME", "HEARD", "BOX"}}
 	hasSignIns := slices.ContainsFunc(rows, func(r serverRow) bool { return r.signInText != "" })
+	hasCommands := slices.ContainsFunc(rows, func(r serverRow) bool { return r.Box != "" })
 	hasSingles := slices.ContainsFunc(rows, func(r serverRow) bool { return r.Single })
-	add := func(signIn, runsAt string, cells ...string) {
+	add := func(signIn, runsAt, box string, cells ...string) {
+		if hasCommands {
+			cells = slices.Insert(cells, len(cells)-2, box)
+		}
 		if hasSingles { // before the last two columns
 			cells = slices.Insert(cells, len(cells)-2, runsAt)
 		}
@@ -227,9 +236,9 @@ func (f *lsFlags) table(rows []serverRow) *show.Table {
 		t.Add(cells...)
 	}
 	if f.offline {
-		add("SIGN-IN", "RUNS ONCE", "SERVER", "STATE", "TOOLS", "HEARD", "SCOPE", "TARGET")
+		add("SIGN-IN", "RUNS ONCE", "BOX", "SERVER", "STATE", "TOOLS", "HEARD", "SCOPE", "TARGET")
 	} else {
-		add("SIGN-IN", "RUNS ONCE", "SERVER", "PHASE", "ERA", "MCP", "TOOLS", "TIME", "SCOPE", "TARGET")
+		add("SIGN-IN", "RUNS ONCE", "BOX", "SERVER", "PHASE", "ERA", "MCP", "TOOLS", "TIME", "SCOPE", "TARGET")
 	}
 	for _, r := range rows {
 		phase, tools, when, runsAt := string(r.State), "", "", ""
@@ -246,9 +255,10 @@ func (f *lsFlags) table(rows []serverRow) *show.Table {
 			tools, when = fmt.Sprint(r.Tools), show.Duration(r.took)
 		}
 		if f.offline {
-			add(r.signInText, runsAt, r.Server, phase, tools, when, string(r.Scope), r.Target)
+			add(r.signInText, runsAt, r.Box, r.Server, phase, tools, when, string(r.Scope), r.Target)
 		} else {
-			add(r.signInText, runsAt, r.Server, phase, string(r.Era), r.Version, tools, when, string(r.Scope), r.Target)
+			add(r.signInText, runsAt, r.Box, r.Server, phase, string(r.Era), r.Version, tools, when, string(r.Scope),
+				r.Target)
 		}
 	}
 	return t

@@ -1,4 +1,4 @@
-package mcpconfig
+package commandline
 
 import (
 	"path/filepath"
@@ -9,18 +9,18 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// launcherKind is the way in which the arguments of a program name the code that it runs.
-type launcherKind int
+// kind is the way in which the arguments of a program name the code that it runs.
+type kind int
 
 const (
-	noLauncher launcherKind = iota
-	runner                  // one argument names the code; the arguments behind it belong to that code
-	builder                 // it runs code in a directory that any of its arguments may name
-	wrapper                 // it runs the command line in its arguments, without a mark where it begins
+	noLauncher kind = iota
+	runner          // one argument names the code; the arguments behind it belong to that code
+	builder         // it runs code in a directory that any of its arguments may name
+	wrapper         // it runs the command line in its arguments, without a mark where it begins
 )
 
 // kindOf returns the kind of a program by its name, which may have a version.
-func kindOf(word string) launcherKind {
+func kindOf(word string) kind {
 	switch strings.TrimRight(proc.ProgramName(word), "0123456789.-") {
 	case "npx", "bunx", "uvx", "uv", "pipx", "python", "pythonw", "py", "pypy", "node", "nodejs", "pnpx",
 		"deno", "bun", "tsx", "ts-node", "go", "ruby", "perl", "php", "lua", "java", "dotnet", "julia",
@@ -40,10 +40,10 @@ func kindOf(word string) launcherKind {
 	return noLauncher
 }
 
-// executedWord returns the first word of a command line by which it runs something for which isInProject returns true.
+// ExecutedWord returns the first word of a command line by which it runs something for which isInProject returns true.
 // Such a word is the program itself, the code of a launcher or an argument before it, or any argument of a builder.
 // Launchers are also found behind others ("env node …").
-func executedWord(words []string, isInProject func(string) bool) (word string, found bool) {
+func ExecutedWord(words []string, isInProject func(string) bool) (word string, found bool) {
 	if isInProject(words[0]) {
 		return words[0], true
 	}
@@ -52,11 +52,11 @@ func executedWord(words []string, isInProject func(string) bool) (word string, f
 			return w, true // a command line in one argument, as in supergateway --stdio "node server.js"
 		}
 		rest := words[i+1:]
-		kind := kindOf(w)
+		how := kindOf(w)
 		if slices.Contains([]string{"docker", "podman"}, filepath.Base(w)) && slices.ContainsFunc(rest, isComposer) {
-			kind = builder
+			how = builder
 		}
-		switch kind {
+		switch how {
 		case builder:
 			if i := slices.Index(rest, "--"); i >= 0 && !slices.Contains(rest[:i], "exec") {
 				rest = rest[:i] // arguments behind that belong to the built program
@@ -77,8 +77,8 @@ func executedWord(words []string, isInProject func(string) bool) (word string, f
 	return "", false
 }
 
-// launches reports whether a command line starts a launcher, which may find code in its working directory.
-func launches(words []string) bool {
+// Launches reports whether a command line starts a launcher, which may find code in its working directory.
+func Launches(words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool {
 		first, _, _ := strings.Cut(w, " ")
 		return kindOf(w) != noLauncher || kindOf(first) != noLauncher || isComposer(w)
@@ -109,7 +109,7 @@ func runnerArgument(words []string, isInProject func(string) bool) (string, bool
 		case value:
 			value = false
 		case w == "--" || slices.Contains(subcommands, w) || assignment().MatchString(w):
-		case slices.Contains(codeOptions, strings.ToLower(w)) && i+1 < len(words):
+		case slices.Contains(CodeOptions, strings.ToLower(w)) && i+1 < len(words):
 			return words[i+1], isInProject(words[i+1])
 		case strings.HasPrefix(w, "-") || strings.HasPrefix(w, "/") && len(w) == 2:
 			value = !strings.Contains(w, "=") && !switches().MatchString(w)
@@ -122,13 +122,13 @@ func runnerArgument(words []string, isInProject func(string) bool) (string, bool
 
 var (
 	subcommands = []string{"run", "exec", "x", "tool", "dlx", "dev"}
-	// codeOptions are the options that name code to run.
-	codeOptions = []string{"-m", "-c", "-lc", "-ic", "-e", "-jar", "/c", "-command", "-file"}
+	// CodeOptions are the options that name code to run.
+	CodeOptions = []string{"-m", "-c", "-lc", "-ic", "-e", "-jar", "/c", "-command", "-file"}
 	switches    = text.Pattern(`^(-[ysqvuisSIEABOP]|--(yes|quiet|silent|verbose|offline|bun|isolated|refresh|unstable|` +
 		`(no|allow|enable|experimental|prefer)-.*))$`)
 	assignment = text.Pattern(`^\w+=`)
-	// loaders matches variables by which programs find code, or directories with code. Other variables hold data.
-	loaders = text.Pattern(`(?i)^(PATH|HOME|ENV|BASH_ENV|ZDOTDIR|CLASSPATH|VIRTUAL_ENV|` +
+	// Loaders matches variables by which programs find code, or directories with code. Other variables hold data.
+	Loaders = text.Pattern(`(?i)^(PATH|HOME|ENV|BASH_ENV|ZDOTDIR|CLASSPATH|VIRTUAL_ENV|` +
 		`.*PRELOAD|.*LIBRARY_PATH|.*_OPTIONS|` +
 		`(NODE|NPM|PNPM|YARN|COREPACK|BUN|DENO|PYTHON|UV|PIP|PIPX|CONDA|` +
 		`LD|DYLD|PERL|PERL5|RUBY|GEM|BUNDLE|JAVA|JDK|GO|CARGO|RUST|MAKE|` +
