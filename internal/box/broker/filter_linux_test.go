@@ -107,13 +107,14 @@ func startFiltered(cmd *exec.Cmd, filter []unix.SockFilter) (*os.File, error) {
 type rig struct {
 	*broker.Broker
 	t       testing.TB
+	filter  []unix.SockFilter
 	mu      sync.Mutex
 	denials []string
 }
 
 func newRig(t testing.TB, rules broker.Rules) *rig {
 	t.Helper()
-	r := &rig{t: t}
+	r := &rig{t: t, filter: seccompFilter()}
 	b, err := broker.New(rules, func(d broker.Denial) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -153,7 +154,7 @@ func (r *rig) start(cmd *exec.Cmd) {
 	if cmd.Dir == "" {
 		cmd.Dir = "/"
 	}
-	listener, err := startFiltered(cmd, seccompFilter())
+	listener, err := startFiltered(cmd, r.filter)
 	if err != nil {
 		r.t.Fatal(err)
 	}

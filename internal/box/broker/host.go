@@ -66,11 +66,12 @@ func ParseHost(s string) (Host, error) {
 	if err != nil || port == 0 || number[0] == '0' {
 		return bad("the port %q is not a number from 1 to 65535", number)
 	}
-	if strings.HasPrefix(s, "[") || strings.Contains(name, ":") {
-		return parseAddress(name, uint16(port), bad)
-	}
-	if _, err := netip.ParseAddr(name); err == nil {
-		return parseAddress(name, uint16(port), bad)
+	addr, err := netip.ParseAddr(name)
+	switch {
+	case strings.HasPrefix(s, "[") && !addr.Is6():
+		return bad("%q is not an IPv6 address", name)
+	case err == nil:
+		return addressHost(addr, uint16(port), bad)
 	}
 	if problem := badName(name); problem != "" {
 		return bad("%s", problem)
@@ -78,15 +79,12 @@ func ParseHost(s string) (Host, error) {
 	return Host{name: canonicalName(name), port: uint16(port)}, nil
 }
 
-func parseAddress(s string, port uint16, bad func(string, ...any) (Host, error)) (Host, error) {
-	addr, err := netip.ParseAddr(s)
+func addressHost(addr netip.Addr, port uint16, bad func(string, ...any) (Host, error)) (Host, error) {
 	switch {
-	case err != nil:
-		return bad("%q is not an IPv6 address", s)
 	case addr.Zone() != "":
 		return bad("an address with a zone cannot be permitted: write it without %%%s", addr.Zone())
 	case addr.IsUnspecified():
-		return bad("%s stands for this machine: write localhost:%d", s, port)
+		return bad("%v stands for this machine: write localhost:%d", addr, port)
 	case fakeNetwork.Contains(addr.Unmap()):
 		return bad("addresses of %v stand for names: write the name", fakeNetwork)
 	}
