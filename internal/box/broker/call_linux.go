@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"net/netip"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -90,20 +89,15 @@ func openThread(tid int) (int, error) {
 	if err != unix.EINVAL {
 		return fd, err
 	}
-	status, err := os.ReadFile("/proc/" + strconv.Itoa(tid) + "/status")
+	fields := statusFields(tid, "Tgid")
+	if len(fields) == 0 {
+		return -1, unix.ESRCH
+	}
+	pid, err := strconv.Atoi(fields[0])
 	if err != nil {
 		return -1, unix.ESRCH
 	}
-	for line := range strings.Lines(string(status)) {
-		if number, ok := strings.CutPrefix(line, "Tgid:"); ok {
-			pid, err := strconv.Atoi(strings.TrimSpace(number))
-			if err != nil {
-				break
-			}
-			return unix.PidfdOpen(pid, 0)
-		}
-	}
-	return -1, unix.ESRCH
+	return unix.PidfdOpen(pid, 0)
 }
 
 // check refuses every socket that is not TCP or a Unix stream. It looks at the socket that is taken, so the process

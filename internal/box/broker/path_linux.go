@@ -45,14 +45,17 @@ func (c *call) connectPath(path string) error {
 	if !ok {
 		return c.deny(DeniedSocket, path)
 	}
-	fd, err := unix.Openat2(unix.AT_FDCWD, resolved, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_NO_SYMLINKS})
-	switch {
-	case err == unix.ELOOP:
+	err := c.asItsUser(func() error {
+		fd, err := unix.Openat2(unix.AT_FDCWD, resolved, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC,
+			Resolve: unix.RESOLVE_NO_SYMLINKS})
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		return c.connectTo(&unix.SockaddrUnix{Name: "/proc/self/fd/" + strconv.Itoa(fd)})
+	})
+	if err == unix.ELOOP {
 		return c.deny(DeniedSocket, path)
-	case err != nil:
-		return err
 	}
-	defer unix.Close(fd)
-	return c.connectTo(&unix.SockaddrUnix{Name: "/proc/self/fd/" + strconv.Itoa(fd)})
+	return err
 }
