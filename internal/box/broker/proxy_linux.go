@@ -20,7 +20,7 @@ const (
 	// idleTimeout limits the time between two requests on one connection.
 	idleTimeout = 5 * time.Minute
 	// maxHeader limits the header of a request.
-	maxHeader = 64 << 10
+	maxHeader = 32 << 10
 )
 
 // proxy serves HTTP and SOCKS5 for programs with a resolver of their own.

@@ -51,8 +51,8 @@ func userOf(tid int) (user, error) {
 	return u, nil
 }
 
-// asItsUser runs a function with the rights of the process. If a gateway of root runs a process as another user, sockets
-// are opened with the rights of that user, and servers see that user.
+// asItsUser runs a function with the rights of the process. If a gateway of root runs a process as another user, then
+// sockets are opened with the rights of that user, and servers see that user.
 func (c *call) asItsUser(run func() error) error {
 	u, err := userOf(c.tid)
 	switch {
@@ -97,12 +97,12 @@ func (u user) become() error {
 		groups = unsafe.Pointer(&u.groups[0])
 	}
 	same := ^uintptr(0)
-	for _, call := range [][4]uintptr{
+	for _, step := range [][4]uintptr{
 		{unix.SYS_SETGROUPS, uintptr(len(u.groups)), uintptr(groups)},
 		{unix.SYS_SETRESGID, same, uintptr(u.gid), same},
 		{unix.SYS_SETRESUID, same, uintptr(u.uid), same},
 	} {
-		if _, _, e := unix.RawSyscall(call[0], call[1], call[2], call[3]); e != 0 {
+		if _, _, e := unix.RawSyscall(step[0], step[1], step[2], step[3]); e != 0 {
 			return e
 		}
 	}
