@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -86,7 +85,7 @@ func (b *Broker) start(run func()) bool {
 	return true
 }
 
-// Close closes the gate, all tunnels and all listeners. It may be called more than once.
+// Close closes the gate with all its connections, and all listeners. It may be called more than once.
 func (b *Broker) Close() error {
 	b.mu.Lock()
 	b.closed = true
@@ -134,24 +133,4 @@ func (b *Broker) dial(ctx context.Context, target, program string) (*net.TCPConn
 		return nil, err
 	}
 	return conn.(*net.TCPConn), nil
-}
-
-// errorNumber returns the error of connect for an error of dial.
-func errorNumber(err error) syscall.Errno {
-	var number syscall.Errno
-	_, refused := errors.AsType[*refusedError](err)
-	_, unknown := errors.AsType[*net.DNSError](err)
-	switch {
-	case refused:
-		return syscall.EACCES
-	case errors.As(err, &number):
-		return number
-	case unknown:
-		return syscall.EHOSTUNREACH
-	case errors.Is(err, context.Canceled):
-		return syscall.ECONNABORTED
-	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
-		return syscall.ETIMEDOUT
-	}
-	return syscall.ECONNREFUSED
 }

@@ -1,12 +1,11 @@
 package broker
 
 import (
-	"context"
 	"encoding/binary"
 	"net/netip"
 	"strconv"
 	"strings"
-	"time"
+
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -15,13 +14,9 @@ import (
 // maxAddress is the longest address of a socket (struct sockaddr_storage).
 const maxAddress = 128
 
-// aliveInterval is the time between two looks at whether a waiting thread still exists.
-const aliveInterval = time.Second
-
 // call is one connect or listen of a thread.
 type call struct {
 	b        *Broker
-	ctx      context.Context
 	listener int
 	id       uint64
 	tid      int
@@ -149,24 +144,6 @@ func (c *call) cookie() uint64 {
 func (c *call) nonblocking() bool {
 	flags, err := unix.FcntlInt(uintptr(c.sock), unix.F_GETFL, 0)
 	return err != nil || flags&unix.O_NONBLOCK != 0
-}
-
-// whileAlive returns a context that ends when the thread does not wait any more.
-func (c *call) whileAlive() (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(c.ctx)
-	go func() {
-		ticker := time.NewTicker(aliveInterval)
-		defer ticker.Stop()
-		for c.alive() {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-			}
-		}
-		cancel()
-	}()
-	return ctx, cancel
 }
 
 // sockaddr is an address that a process passed to connect.

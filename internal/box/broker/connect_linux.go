@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"net"
 	"net/netip"
 	"strconv"
 	"time"
@@ -15,6 +14,8 @@ const (
 	attemptTime = 10 * time.Millisecond
 	// connectTimeout limits a connect of a blocking socket. The kernel gives up a little earlier.
 	connectTimeout = 140 * time.Second
+	// aliveInterval is the time between two looks at whether a waiting thread still exists.
+	aliveInterval = time.Second
 	// gateTimeout limits the time in which a connected socket must arrive at the gate.
 	gateTimeout = 5 * time.Second
 	// dnsPort is the port of resolvers.
@@ -54,25 +55,45 @@ func (c *call) connectHost(to sockaddr) error {
 	if at.Addr().IsUnspecified() { // the kernel connects to this machine
 		at = netip.AddrPortFrom(loopbackLike(at.Addr()), at.Port())
 	}
-	name := c.b.names.of(at.Addr())
+	name, permitted := c.nameOf(at)
 	switch {
 	case at == c.b.gateAddress:
 		return c.enter(c.b.proxy.accept)
-	case name != "" && c.b.rules.covers(Host{name: name, port: at.Port()}):
-		return c.tunnel(net.JoinHostPort(name, strconv.Itoa(int(at.Port()))))
-	case name != "":
-		return c.deny(DeniedHost, net.JoinHostPort(name, strconv.Itoa(int(at.Port()))))
-	case at.Port() == dnsPort && !c.b.rules.namesAddress(at):
+	case c.b.rules.namesAddress(at):
+		return c.connectTo(c.sockaddr(at, to.scope))
+	case permitted:
+		if reason := c.b.rules.refusalOf(at); reason != "" {
+			return c.deny(Denial{What: DeniedHost, Target: name, Reason: at.Addr().String() + " is " + reason})
+		}
+		return c.connectTo(c.sockaddr(at, to.scope))
+	case at.Port() == dnsPort:
 		return c.enter(c.b.resolve)
 	case c.b.rules.permitsAddress(at):
 		return c.connectTo(c.sockaddr(at, to.scope))
 	}
-	return c.deny(DeniedHost, at.String())
+	return c.deny(Denial{What: DeniedHost, Target: name})
+}
+
+// nameOf returns the name and port that an address stands for, and whether they are permitted. If no name leads to the
+// address, it returns the address.
+func (c *call) nameOf(at netip.AddrPort) (string, bool) {
+	shown := at.String()
+	for i, name := range c.b.names.of(at.Addr()) {
+		h := Host{name: name, port: at.Port()}
+		if c.b.rules.covers(h) {
+			return h.String(), true
+		}
+		if i == 0 {
+			shown = h.String()
+		}
+	}
+	return shown, false
 }
 
 // deny reports a denial and returns its error.
-func (c *call) deny(what, target string) error {
-	c.b.reports.add(Denial{What: what, Target: target, Program: programOf(c.tid)})
+func (c *call) deny(d Denial) error {
+	d.Program = programOf(c.tid)
+	c.b.reports.add(d)
 	return unix.EACCES
 }
 
@@ -154,7 +175,7 @@ func (c *call) waitConnected(limit time.Duration, full bool) error {
 	}
 	if full {
 		select {
-		case <-c.ctx.Done():
+		case <-c.b.ctx.Done():
 			return unix.ECONNABORTED
 		case <-time.After(attemptTime):
 			return nil
@@ -166,7 +187,7 @@ func (c *call) waitConnected(limit time.Duration, full bool) error {
 	}
 	defer w.close()
 	_, _ = w.wait(max(limit, time.Millisecond))
-	if c.ctx.Err() != nil {
+	if c.b.ctx.Err() != nil {
 		return unix.ECONNABORTED
 	}
 	return nil
@@ -183,7 +204,7 @@ func (c *call) listen() error {
 			return err
 		}
 		if port := int(addressPort(local).Port()); !c.b.rules.permitsListen(port) {
-			return c.deny(DeniedListen, ":"+strconv.Itoa(port))
+			return c.deny(Denial{What: DeniedListen, Target: ":" + strconv.Itoa(port)})
 		}
 	}
 	return unix.Listen(c.sock, int(int32(c.args[1])))

@@ -8,14 +8,15 @@
 // once, takes the socket with pidfd_getfd, connects it itself, and answers with the result. No notification is
 // continued, so the process cannot change an address after it was checked.
 //
-//   - A name is resolved by the broker: every connection to port 53 goes to its own resolver. It answers each
-//     permitted name with an address of 198.18.0.0/15, and no other name. A connection to such an address is a tunnel
-//     to the name.
-//   - A literal address must be in the rules. The socket is connected to it directly.
+//   - A name is resolved by the broker: every connection to port 53 goes to its own resolver, which answers only
+//     permitted names. The broker remembers their addresses, and connects the socket to them if the port is permitted
+//     too. There is no second look-up, so an address cannot change between its check and its use. Addresses that are
+//     not public must be in the rules themselves.
+//   - A literal address must be in the rules.
 //   - Programs with a resolver of their own use the proxy of the environment: HTTP, CONNECT and SOCKS5.
 //   - Unix stream sockets are connected by a path that the broker opens.
 //
-// Resolver, tunnels and proxy share one port of the loopback interface, the gate. It serves a connection only if the
+// Resolver and proxy share one port of the loopback interface, the gate. It serves a connection only if the
 // broker itself has connected the other end.
 //
 // # What the filter must do
@@ -31,5 +32,5 @@
 // # Faults
 //
 // A denied connect fails with EACCES. A name that is not permitted does not exist (NXDOMAIN). If the broker is closed,
-// connect fails with ENOSYS.
+// connect fails with ENOSYS. Connections that a process has already made to a host are its own, and stay.
 package broker

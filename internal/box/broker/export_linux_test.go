@@ -1,15 +1,9 @@
 package broker
 
-import (
-	"net"
-	"time"
-)
+import "net"
 
 // SetResolver sets the resolver for permitted names.
 func (b *Broker) SetResolver(r *net.Resolver) { b.dialer.Resolver = r }
-
-// LimitDial sets the time limit for a connection to a host.
-func (b *Broker) LimitDial(limit time.Duration) { b.dialer.Timeout = limit }
 
 // Gate returns the address of the gate.
 func (b *Broker) Gate() string { return b.gateAddress.String() }

@@ -3,10 +3,12 @@ package broker_test
 import (
 	"context"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -234,7 +236,7 @@ func self(t testing.TB, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// dnsServer answers queries for names. Each query for a name gets the next of its lists, and the last one for ever.
+// dnsServer answers queries for names with their addresses. A name with a star in front has all names below.
 func dnsServer(t testing.TB, names map[string][]string) *net.Resolver {
 	t.Helper()
 	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -260,17 +262,26 @@ func dnsServer(t testing.TB, names map[string][]string) *net.Resolver {
 			}
 			q := m.Questions[0]
 			m.Response, m.RCode, m.Additionals = true, dnsmessage.RCodeNameError, nil
-			if list := names[q.Name.String()]; len(list) > 0 {
+			_, parent, _ := strings.Cut(q.Name.String(), ".")
+			list, ok := names[q.Name.String()]
+			if !ok {
+				list, ok = names["*."+parent]
+			}
+			if ok {
 				m.RCode = dnsmessage.RCodeSuccess
-				if ip := net.ParseIP(list[0]).To4(); q.Type == dnsmessage.TypeA {
-					m.Answers = []dnsmessage.Resource{{
-						Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, TTL: 1},
-						Body:   &dnsmessage.AResource{A: [4]byte(ip)},
-					}}
-					if len(list) > 1 {
-						names[q.Name.String()] = list[1:]
-					}
+			}
+			for _, s := range list {
+				a := dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, TTL: 1}}
+				ip := netip.MustParseAddr(s)
+				switch {
+				case ip.Is4() && q.Type == dnsmessage.TypeA:
+					a.Body = &dnsmessage.AResource{A: ip.As4()}
+				case ip.Is6() && q.Type == dnsmessage.TypeAAAA:
+					a.Body = &dnsmessage.AAAAResource{AAAA: ip.As16()}
+				default:
+					continue
 				}
+				m.Answers = append(m.Answers, a)
 			}
 			if b, err := m.Pack(); err == nil {
 				_, _ = socket.WriteTo(b, from)

@@ -40,40 +40,6 @@ func (c *call) enter(serve func(*entry)) error {
 	return nil
 }
 
-// tunnel connects the socket to a host. A blocking socket is connected after the host, so that the process gets the
-// error of the host. A non-blocking one must not wait. It is connected at once, and reset if the host fails.
-func (c *call) tunnel(target string) error {
-	if c.isConnected() {
-		return unix.EISCONN
-	}
-	program := programOf(c.tid)
-	if c.nonblocking() {
-		return c.enter(func(e *entry) {
-			if host, err := c.b.dial(c.b.ctx, target, program); err != nil {
-				reset(e.TCPConn)
-			} else {
-				c.b.relay(e.TCPConn, host)
-			}
-		})
-	}
-	ctx, cancel := c.whileAlive()
-	defer cancel()
-	host, err := c.b.dial(ctx, target, program)
-	if err != nil {
-		return errorNumber(err)
-	}
-	err = c.enter(func(e *entry) { c.b.relay(e.TCPConn, host) })
-	if err != nil {
-		_ = host.Close()
-	}
-	return err
-}
-
-func (c *call) isConnected() bool {
-	_, err := unix.Getpeername(c.sock)
-	return err == nil
-}
-
 // pass connects the socket to the gate and accepts it there. One socket passes at a time. So every other connection
 // that arrives is from another process, and is closed before a byte is read.
 func (c *call) pass() (*entry, error) {

@@ -85,8 +85,6 @@ func addressHost(addr netip.Addr, port uint16, bad func(string, ...any) (Host, e
 		return bad("an address with a zone cannot be permitted: write it without %%%s", addr.Zone())
 	case addr.IsUnspecified():
 		return bad("%v stands for this machine: write localhost:%d", addr, port)
-	case fakeNetwork.Contains(addr.Unmap()):
-		return bad("addresses of %v stand for names: write the name", fakeNetwork)
 	}
 	return Host{addr: addr.Unmap(), port: port}, nil
 }

@@ -22,11 +22,11 @@ func (c *call) connectPath(path string) error {
 	case path == "":
 		return unix.EINVAL
 	case path[0] == 0:
-		return c.deny(DeniedSocket, "@"+strings.TrimRight(path[1:], "\x00"))
+		return c.deny(Denial{What: DeniedSocket, Target: "@" + strings.TrimRight(path[1:], "\x00")})
 	}
 	proc := "/proc/" + strconv.Itoa(c.tid)
 	if root, err := os.Readlink(proc + "/root"); err != nil || root != "/" {
-		return c.deny(DeniedSocket, path)
+		return c.deny(Denial{What: DeniedSocket, Target: path})
 	}
 	if !filepath.IsAbs(path) {
 		dir, err := os.Readlink(proc + "/cwd")
@@ -43,7 +43,7 @@ func (c *call) connectPath(path string) error {
 	}
 	resolved, ok := c.b.rules.socketPath(path)
 	if !ok {
-		return c.deny(DeniedSocket, path)
+		return c.deny(Denial{What: DeniedSocket, Target: path})
 	}
 	err := c.asItsUser(func() error {
 		fd, err := unix.Openat2(unix.AT_FDCWD, resolved, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC,
@@ -55,7 +55,7 @@ func (c *call) connectPath(path string) error {
 		return c.connectTo(&unix.SockaddrUnix{Name: "/proc/self/fd/" + strconv.Itoa(fd)})
 	})
 	if err == unix.ELOOP {
-		return c.deny(DeniedSocket, path)
+		return c.deny(Denial{What: DeniedSocket, Target: path})
 	}
 	return err
 }

@@ -274,15 +274,16 @@ func (b *Broker) socksRequest(e *entry) (*net.TCPConn, byte) {
 		return nil, socksForbidden
 	}
 	host, err := b.dial(b.ctx, target, e.program)
-	switch {
-	case err == nil:
-		return host, socksOK
-	case errorNumber(err) == syscall.ECONNREFUSED:
-		return nil, socksRefused
-	case errorNumber(err) == syscall.EACCES:
+	if _, ok := errors.AsType[*refusedError](err); ok {
 		return nil, socksForbidden
 	}
-	return nil, socksFailed
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return nil, socksRefused
+	case err != nil:
+		return nil, socksFailed
+	}
+	return host, socksOK
 }
 
 // readFields reads a head whose byte at the index is the number of bytes that follow it, and these bytes.

@@ -11,9 +11,6 @@ import (
 	"github.com/indusagi/indus/internal/publicaddr"
 )
 
-// fakeNetwork has the addresses that stand for names. It is reserved for benchmarks of network devices (RFC 2544).
-var fakeNetwork = netip.MustParsePrefix("198.18.0.0/15")
-
 // compiled holds the rules in the form in which they are asked.
 type compiled struct {
 	hosts   []Host

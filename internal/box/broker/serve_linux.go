@@ -82,7 +82,7 @@ func (b *Broker) serve(listener *os.File) {
 
 // answer handles one notification.
 func (b *Broker) answer(listener int, n *notification) {
-	c := &call{b: b, ctx: b.ctx, listener: listener, id: n.id, tid: int(n.tid), args: n.args, sock: -1}
+	c := &call{b: b, listener: listener, id: n.id, tid: int(n.tid), args: n.args, sock: -1}
 	defer c.close()
 	var err error
 	switch {

@@ -48,6 +48,19 @@ func listener(t testing.TB, serve func(*net.TCPConn)) string {
 	return port
 }
 
+// through is the beginning of a script that connects through the proxy. Its first argument is the gate.
+const through = `
+import socket, sys, errno
+gate = sys.argv[1].split(":")
+def through(host, port):
+    s = socket.create_connection((gate[0], int(gate[1])), timeout=15)
+    s.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+    head = b""
+    while not head.endswith(b"\r\n\r\n"): head += s.recv(1)
+    if not head.startswith(b"HTTP/1.1 200"): raise Exception(head)
+    return s
+`
+
 // TestHalfClose sends more than all buffers hold, ends its direction, and reads the answer.
 func TestHalfClose(t *testing.T) {
 	const size = 8 << 20
@@ -60,14 +73,13 @@ func TestHalfClose(t *testing.T) {
 		_, _ = conn.Write(bytes.Repeat([]byte("x"), size))
 	})
 	r := namedRig(t, "big.example.com", port)
-	out := r.python(`
-import socket, sys
-s = socket.create_connection(("big.example.com", int(sys.argv[1])), timeout=15)
+	out := r.python(through+`
+s = through("big.example.com", sys.argv[2])
 s.sendall(b"y" * (8 << 20)); s.shutdown(socket.SHUT_WR)
 n = 0
 while b := s.recv(65536): n += len(b)
 print(n)
-`, port)
+`, r.Gate(), port)
 	if out != fmt.Sprintln(size) {
 		t.Errorf("got %s", out)
 	}
@@ -83,17 +95,17 @@ func TestErrorsOfHosts(t *testing.T) {
 	_, refused, _ := net.SplitHostPort(dead.Addr().String())
 	_ = dead.Close()
 	hosts := []string{"127.0.0.1:" + port, "127.0.0.1:" + refused}
-	for _, name := range []string{"reset", "rebound", "gone", "private", "cloud", "self"} {
+	for _, name := range []string{"reset", "two", "gone", "private", "cloud", "self"} {
 		hosts = append(hosts, name+".example.com:"+port, name+".example.com:"+refused)
 	}
 	r := newRig(t, broker.Rules{Hosts: hosts})
 	r.SetResolver(dnsServer(t, map[string][]string{
-		"reset.example.com.": {"127.0.0.1"}, "rebound.example.com.": {"127.0.0.1", "127.0.0.2"},
+		"reset.example.com.": {"127.0.0.1"}, "two.example.com.": {"127.0.0.2", "127.0.0.1"},
 		"private.example.com.": {"10.1.2.3"}, "cloud.example.com.": {"169.254.169.254"}, "self.example.com.": {"0.0.0.0"},
 	}))
-	out := r.python(`
-import socket, sys, errno, select
-port, refused = sys.argv[1:]
+	out := r.python(through+`
+import select
+port, refused = sys.argv[2:]
 def show(name, f):
     try: print(name, f())
     except OSError as e: print(name, errno.errorcode.get(e.errno, e))
@@ -111,33 +123,39 @@ def nonblock(host, port):
 for f in block, nonblock:
     for host, p in ("reset.example.com", port), ("reset.example.com", refused), ("127.0.0.1", port), ("127.0.0.1", refused), ("gone.example.com", port), ("private.example.com", port), ("cloud.example.com", port), ("self.example.com", port):
         show(f.__name__ + " " + host + (" refused" if p == refused else ""), lambda: f(host, p))
-show("rebound", lambda: block("rebound.example.com", port))
-show("rebound", lambda: block("rebound.example.com", port))
-`, port, refused)
+show("two", lambda: block("two.example.com", port)) # create_connection tries the next address
+show("literal", lambda: block("10.1.2.3", port)) # a look-up does not permit an address that is not public
+show("unknown", lambda: block("10.1.2.4", port))
+def proxied():
+    s = through("reset.example.com", port); s.send(b"x"); return s.recv(1)
+show("proxied", proxied)
+`, r.Gate(), port, refused)
 	want := `block reset.example.com ECONNRESET
 block reset.example.com refused ECONNREFUSED
 block 127.0.0.1 ECONNRESET
 block 127.0.0.1 refused ECONNREFUSED
-block gone.example.com EHOSTUNREACH
+block gone.example.com [Errno -2] Name or service not known
 block private.example.com EACCES
 block cloud.example.com EACCES
-block self.example.com EACCES
+block self.example.com ECONNRESET
 nonblock reset.example.com ECONNRESET
-nonblock reset.example.com refused ECONNRESET
+nonblock reset.example.com refused ECONNREFUSED
 nonblock 127.0.0.1 ECONNRESET
 nonblock 127.0.0.1 refused ECONNREFUSED
-nonblock gone.example.com ECONNRESET
-nonblock private.example.com ECONNRESET
-nonblock cloud.example.com ECONNRESET
+nonblock gone.example.com [Errno -2] Name or service not known
+nonblock private.example.com EACCES
+nonblock cloud.example.com EACCES
 nonblock self.example.com ECONNRESET
-rebound ECONNRESET
-rebound EACCES
+two ECONNRESET
+literal EACCES
+unknown EACCES
+proxied ECONNRESET
 `
 	if out != want {
 		t.Errorf("got\n%s", out)
 	}
 	if got := strings.Join(r.denied(), "|"); got != "host private.example.com:"+port+"|host cloud.example.com:"+port+
-		"|host self.example.com:"+port+"|host rebound.example.com:"+port {
+		"|host two.example.com:"+port+"|host 10.1.2.4:"+port {
 		t.Errorf("denied %s", got)
 	}
 }
@@ -169,23 +187,27 @@ func TestManyConnections(t *testing.T) {
 	port := listener(t, func(conn *net.TCPConn) { _, _ = io.Copy(conn, conn) })
 	r := namedRig(t, "echo.example.com", port)
 	before := descriptors(t)
-	out := r.python(`
-import socket, sys, resource
+	out := r.python(through+`
+import resource
 resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
-port, count = map(int, sys.argv[1:])
+port, count = map(int, sys.argv[2:])
 at = socket.getaddrinfo("echo.example.com", port, proto=socket.IPPROTO_TCP)[0][4]
-for i in range(count):
-    s = socket.socket(); s.connect(at); s.send(b"x")
+def direct():
+    s = socket.socket(); s.connect(at); return s
+def check(s):
+    s.send(b"x")
     assert s.recv(1) == b"x"
-    s.close()
+    return s
+for connect in direct, lambda: through("echo.example.com", port):
+    for i in range(count): check(connect()).close()
 held, failed = [], set()
 for i in range(600):
-    s = socket.socket()
-    try: s.connect(at); s.send(b"x"); assert s.recv(1) == b"x"; held.append(s)
+    try: held.append(check(through("echo.example.com", port)))
     except OSError as e: failed.add(e.errno)
 print(len(held), failed)
+check(direct())
 for s in held: s.close()
-`, port, count)
+`, r.Gate(), port, count)
 	if want := fmt.Sprintf("512 {%d}\n", syscall.EADDRNOTAVAIL); out != want {
 		t.Errorf("got %s, not %s", out, want)
 	}
@@ -225,7 +247,6 @@ func blackHole(t testing.TB) (port string) {
 func TestKilledWhileConnecting(t *testing.T) {
 	port := blackHole(t)
 	r := namedRig(t, "slow.example.com", port)
-	r.LimitDial(300 * time.Millisecond) // a non-blocking socket is closed without a sign to the broker
 	before := descriptors(t)
 	for _, host := range []string{"127.0.0.1", "slow.example.com"} {
 		cmd := exec.Command(program(t, "/usr/bin/python3"), "-c", `
@@ -262,16 +283,15 @@ threading.Event().wait()
 func TestClosedBroker(t *testing.T) {
 	port := listener(t, func(conn *net.TCPConn) { _, _ = io.Copy(conn, conn) })
 	r := namedRig(t, "echo.example.com", port)
-	cmd := exec.Command(program(t, "/usr/bin/python3"), "-c", `
-import socket, sys, errno
-at = socket.getaddrinfo("echo.example.com", int(sys.argv[1]), proto=socket.IPPROTO_TCP)[0][4]
-s = socket.socket(); s.connect(at); s.send(b"x"); assert s.recv(1) == b"x"
+	cmd := exec.Command(program(t, "/usr/bin/python3"), "-c", through+`
+at = socket.getaddrinfo("echo.example.com", int(sys.argv[2]), proto=socket.IPPROTO_TCP)[0][4]
+s = through("echo.example.com", sys.argv[2]); s.send(b"x"); assert s.recv(1) == b"x"
 print("ready", flush=True)
 try: print(s.recv(1))
 except OSError as e: print(errno.errorcode[e.errno])
 try: socket.socket().connect(at)
 except OSError as e: print(errno.errorcode[e.errno])
-`, port)
+`, r.Gate(), port)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
