@@ -56,7 +56,7 @@ var roomBudget = map[string]int{
 	"gateway":   8510,
 	"host":      7430,
 	"identity":  1840,
-	"internal":  17570,
+	"internal":  17640,
 	"interop":   13400,
 	"ledger":    4970,
 	"mcpconfig": 11660,

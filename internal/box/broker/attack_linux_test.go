@@ -280,6 +280,50 @@ func race() {
 	fmt.Println("done")
 }
 
+// TestInterruptedConnect sends signals to threads that connect. Before Linux 5.19 a signal repeats the call, although the
+// socket may be connected already.
+func TestInterruptedConnect(t *testing.T) {
+	for name, flags := range map[string]uintptr{"new kernel": unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, "old kernel": 0} {
+		port := listener(t, func(*net.TCPConn) {})
+		r := newRig(t, broker.Rules{Hosts: []string{"127.0.0.1:" + port}})
+		r.flags = flags
+		cmd := self(t, "interrupted")
+		cmd.Env = append(cmd.Env, "PORT="+port)
+		if out := r.run(cmd); out != "done\n" {
+			t.Errorf("%s: got %s", name, out)
+		}
+	}
+}
+
+func init() { fixtures["interrupted"] = interrupted }
+
+func interrupted() {
+	runtime.LockOSThread()
+	tid := unix.Gettid()
+	var end atomic.Bool
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for !end.Load() {
+			_ = unix.Tgkill(unix.Getpid(), tid, unix.SIGURG) // the runtime restarts system calls
+			for range 2000 {
+				runtime.Gosched()
+			}
+		}
+	}()
+	at := inet([4]byte{127, 0, 0, 1}, number("PORT"))
+	for range 500 {
+		fd := open(unix.AF_INET, unix.SOCK_STREAM, 0)
+		if err := rawConnect(fd, at, 16); err != nil {
+			fmt.Println(err)
+		}
+		_ = unix.Close(fd)
+	}
+	end.Store(true)
+	<-ended
+	fmt.Println("done")
+}
+
 // TestGateOfAnotherBroker checks that a gate serves only the processes of its own broker.
 func TestGateOfAnotherBroker(t *testing.T) {
 	port := site(t)

@@ -33,7 +33,8 @@ type Broker struct {
 	entering    sync.Mutex    // held while a socket enters the gate
 	slots       chan struct{} // one for each connection through the gate
 	proxy       *proxy
-	restarted   restarted
+	unanswered  unanswered
+	listening   listening
 
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc

@@ -24,6 +24,7 @@ type call struct {
 
 	sock   int // our descriptor of its socket, or -1
 	domain int
+	cookie uint64 // number of the socket that no other one has, or 0
 }
 
 // alive reports whether the thread still waits for the answer.
@@ -133,12 +134,6 @@ func (c *call) hasOption(level, name int) bool {
 	_, _, e := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(c.sock), uintptr(level), uintptr(name),
 		uintptr(unsafe.Pointer(&b)), uintptr(unsafe.Pointer(&length)), 0)
 	return e == 0 && length > 0
-}
-
-// cookie returns a number that no other socket has.
-func (c *call) cookie() uint64 {
-	n, _ := unix.GetsockoptUint64(c.sock, unix.SOL_SOCKET, unix.SO_COOKIE)
-	return n
 }
 
 func (c *call) nonblocking() bool {

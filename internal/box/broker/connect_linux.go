@@ -2,7 +2,6 @@ package broker
 
 import (
 	"net/netip"
-	"strconv"
 	"time"
 	"unsafe"
 
@@ -42,11 +41,11 @@ func (c *call) connect() error {
 	case c.domain == unix.AF_UNIX:
 		return c.connectPath(to.path)
 	}
-	err = c.connectHost(to)
-	if err == unix.EISCONN && c.b.restarted.take(c.cookie()) {
-		return nil
+	if c.cookie, err = unix.GetsockoptUint64(c.sock, unix.SOL_SOCKET, unix.SO_COOKIE); err != nil {
+		return err
 	}
-	return err
+	c.b.unanswered.begin(c.cookie)
+	return c.b.unanswered.repeated(c.cookie, c.connectHost(to))
 }
 
 // connectHost selects the way to an address.
@@ -68,7 +67,7 @@ func (c *call) connectHost(to sockaddr) error {
 		return c.connectTo(c.sockaddr(at, to.scope))
 	case at.Port() == dnsPort:
 		return c.enter(c.b.resolve)
-	case c.b.rules.permitsAddress(at):
+	case c.b.rules.permitsAddress(at), at.Addr().IsLoopback() && c.b.listening.owns(at.Port()):
 		return c.connectTo(c.sockaddr(at, to.scope))
 	}
 	return c.deny(Denial{What: DeniedHost, Target: name})
@@ -191,23 +190,6 @@ func (c *call) waitConnected(limit time.Duration, full bool) error {
 		return unix.ECONNABORTED
 	}
 	return nil
-}
-
-// listen answers listen(2).
-func (c *call) listen() error {
-	if err := c.take(); err != nil {
-		return err
-	}
-	if c.domain != unix.AF_UNIX {
-		local, err := unix.Getsockname(c.sock)
-		if err != nil {
-			return err
-		}
-		if port := int(addressPort(local).Port()); !c.b.rules.permitsListen(port) {
-			return c.deny(Denial{What: DeniedListen, Target: ":" + strconv.Itoa(port)})
-		}
-	}
-	return unix.Listen(c.sock, int(int32(c.args[1])))
 }
 
 // addressPort returns the address of a socket of TCP, without the form of IPv6 for an address of IPv4.

@@ -12,7 +12,7 @@
 //     permitted names. The broker remembers their addresses, and connects the socket to them if the port is permitted
 //     too. There is no second look-up, so an address cannot change between its check and its use. Addresses that are
 //     not public must be in the rules themselves.
-//   - A literal address must be in the rules.
+//   - A literal address must be in the rules. The process may also connect to a port on which it listens itself.
 //   - Programs with a resolver of their own use the proxy of the environment: HTTP, CONNECT and SOCKS5.
 //   - Unix stream sockets are connected by a path that the broker opens.
 //

@@ -70,7 +70,7 @@ func seccompFilter() []unix.SockFilter {
 }
 
 // startFiltered starts a command with a filter, and returns the listener of the filter.
-func startFiltered(cmd *exec.Cmd, filter []unix.SockFilter) (*os.File, error) {
+func startFiltered(cmd *exec.Cmd, filter []unix.SockFilter, flags uintptr) (*os.File, error) {
 	type result struct {
 		listener *os.File
 		err      error
@@ -91,7 +91,7 @@ func startFiltered(cmd *exec.Cmd, filter []unix.SockFilter) (*os.File, error) {
 			return
 		}
 		fd, _, e := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
-			unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, uintptr(unsafe.Pointer(&program)))
+			unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|flags, uintptr(unsafe.Pointer(&program)))
 		if e != 0 {
 			done <- result{nil, e}
 			return
@@ -110,13 +110,14 @@ type rig struct {
 	*broker.Broker
 	t       testing.TB
 	filter  []unix.SockFilter
+	flags   uintptr // of the filter
 	mu      sync.Mutex
 	denials []string
 }
 
 func newRig(t testing.TB, rules broker.Rules) *rig {
 	t.Helper()
-	r := &rig{t: t, filter: seccompFilter()}
+	r := &rig{t: t, filter: seccompFilter(), flags: unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV}
 	b, err := broker.New(rules, func(d broker.Denial) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -156,7 +157,7 @@ func (r *rig) start(cmd *exec.Cmd) {
 	if cmd.Dir == "" {
 		cmd.Dir = "/"
 	}
-	listener, err := startFiltered(cmd, r.filter)
+	listener, err := startFiltered(cmd, r.filter, r.flags)
 	if err != nil {
 		r.t.Fatal(err)
 	}

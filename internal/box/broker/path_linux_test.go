@@ -119,13 +119,57 @@ s = socket.socket(socket.AF_UNIX); print(s.connect_ex("full.sock"))
 	}
 }
 
-func TestListen(t *testing.T) {
-	port := strconv.Itoa(20000 + os.Getpid()%10000) // no port that the kernel gives to others
-	if free, err := net.Listen("tcp", ":"+port); err != nil {
-		t.Skip(err)
-	} else {
-		_ = free.Close()
+// freePort returns a port that the kernel does not give to others.
+func freePort(t *testing.T) string {
+	t.Helper()
+	for n := range 100 {
+		port := strconv.Itoa(20000 + (os.Getpid()+n)%10000)
+		if l, err := net.Listen("tcp", ":"+port); err == nil {
+			_ = l.Close()
+			return port
+		}
 	}
+	t.Fatal("no port is free")
+	return ""
+}
+
+// TestOwnPort checks that a process reaches its own listener, and nothing else on the same port.
+func TestOwnPort(t *testing.T) {
+	r := newRig(t, broker.Rules{Listen: []int{0}})
+	out := r.python(`
+import socket, errno
+def show(family, at):
+    try: socket.socket(family).connect(at); print("ok")
+    except OSError as e: print(errno.errorcode[e.errno])
+l = socket.socket(); l.bind(("127.0.0.1", 0)); port = l.getsockname()[1]
+show(socket.AF_INET, ("127.0.0.1", port))
+l.listen()
+show(socket.AF_INET, ("127.0.0.1", port)); show(socket.AF_INET6, ("::ffff:127.0.0.1", port)); show(socket.AF_INET6, ("::1", port))
+l.close()
+show(socket.AF_INET, ("127.0.0.1", port))
+`)
+	if out != "EACCES\nok\nok\nECONNREFUSED\nEACCES\n" {
+		t.Errorf("got %s", out)
+	}
+	// The child listens on one address, and another process on another one.
+	port := freePort(t)
+	other, err := net.Listen("tcp", "127.0.0.7:"+port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	out = r.python(`
+import socket, sys
+l = socket.socket(); l.bind(("127.0.0.1", int(sys.argv[1]))); l.listen()
+for host in "127.0.0.7", "127.0.0.1": print(socket.socket().connect_ex((host, int(sys.argv[1]))))
+`, port)
+	if out != "13\n13\n" {
+		t.Errorf("got %s", out)
+	}
+}
+
+func TestListen(t *testing.T) {
+	port := freePort(t)
 	const script = `
 import socket, sys, errno
 def show(port, bind=True, family=socket.AF_INET):

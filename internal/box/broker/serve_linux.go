@@ -83,7 +83,6 @@ func (b *Broker) serve(listener *os.File) {
 // answer handles one notification.
 func (b *Broker) answer(listener int, n *notification) {
 	c := &call{b: b, listener: listener, id: n.id, tid: int(n.tid), args: n.args, sock: -1}
-	defer c.close()
 	var err error
 	switch {
 	case n.tid == 0:
@@ -95,9 +94,11 @@ func (b *Broker) answer(listener int, n *notification) {
 	default:
 		err = unix.ENOSYS
 	}
+	c.close() // before the process goes on: it may close the socket, and use its port again
 	r := response{id: n.id, errno: -int32(errnoOf(err))}
-	if ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) != nil && err == nil {
-		b.restarted.add(c.cookie())
+	lost := ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) == unix.ENOENT
+	if c.cookie != 0 {
+		b.unanswered.end(c.cookie, lost)
 	}
 }
 
@@ -119,30 +120,45 @@ func ioctl(fd int, request uintptr, argument unsafe.Pointer) error {
 	return nil
 }
 
-// restarted remembers the sockets that are connected although the answer did not arrive. If a signal interrupts connect
-// before Linux 5.19, the process repeats the call, and must not get EISCONN.
-type restarted struct {
-	mu      sync.Mutex
-	cookies map[uint64]bool
+// unanswered counts the calls for each socket that have no answer yet, by its cookie. If a signal interrupts connect
+// before Linux 5.19, the answer is lost. The process repeats the call, and must not get the error of a second connect.
+type unanswered struct {
+	mu    sync.Mutex
+	calls map[uint64]int
 }
 
-// maxRestarted limits the remembered sockets. A process that exceeds it gets EISCONN.
-const maxRestarted = 1024
+// maxUnanswered limits the sockets whose answer was lost.
+const maxUnanswered = 1024
 
-func (r *restarted) add(cookie uint64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.cookies == nil || len(r.cookies) >= maxRestarted {
-		r.cookies = map[uint64]bool{}
+func (u *unanswered) begin(cookie uint64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.calls == nil || len(u.calls) >= maxUnanswered {
+		u.calls = map[uint64]int{}
 	}
-	r.cookies[cookie] = true
+	u.calls[cookie]++
 }
 
-// take reports whether a socket is remembered, and forgets it.
-func (r *restarted) take(cookie uint64) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	was := r.cookies[cookie]
-	delete(r.cookies, cookie)
-	return was
+// repeated returns the error of a call that may be a repetition.
+func (u *unanswered) repeated(cookie uint64, err error) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case u.calls[cookie] < 2:
+		return err
+	case err == unix.EISCONN:
+		return nil
+	case err == unix.EALREADY:
+		return unix.EINPROGRESS
+	}
+	return err
+}
+
+// end ends a call. A lost answer stays until the repetition has one.
+func (u *unanswered) end(cookie uint64, lost bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !lost {
+		delete(u.calls, cookie)
+	}
 }
