@@ -77,7 +77,7 @@ func TestStrictReadsWhatTheProgramNeeds(t *testing.T) {
 				"home/p/.venv/pyvenv.cfg = home = ROOT/home/.ssh\nhome/.ssh/id = ",
 			command: "home/p/.venv/bin/python", write: "home/p", want: ""},
 		{name: "a link that the process can change is not followed",
-			files: "opt/node = \nhome/p/a.js -> ROOT/home/.ssh/id.js\nhome/.ssh/id.js = ",
+			files:   "opt/node = \nhome/p/a.js -> ROOT/home/.ssh/id.js\nhome/.ssh/id.js = ",
 			command: "opt/node ROOT/home/p/a.js", write: "home/p", want: "opt"},
 		{name: "an interpreter that the process can choose is not believed",
 			files: "home/p/run = #!/usr/bin/env ROOT/home/.ssh/id\nhome/.ssh/id = ", command: "home/p/run", write: "home/p",
