@@ -56,7 +56,7 @@ var roomBudget = map[string]int{
 	"gateway":   8510,
 	"host":      7430,
 	"identity":  1840,
-	"internal":  18000,
+	"internal":  20600,
 	"interop":   13400,
 	"ledger":    4970,
 	"mcpconfig": 12230,

@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// NotPublic returns the reason why an address is not public.
-var NotPublic = nonPublicReason
-
 // Markdown converts an HTML page to Markdown.
 var Markdown = markdown
 
