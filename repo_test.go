@@ -94,7 +94,7 @@ var layers = []layer{
 	{"interop/internal/conn", []string{"internal/httpconn", "internal/proxied", "internal/memory", "internal/wire", "internal/proc", "internal/protocol",
 		"internal/sdkwire", "internal/secret", "internal/watch"},
 		"one connection: no idea of tools, nor of the servers beside it"},
-	{"interop/internal/advice", []string{"internal/proxied", "internal/protocol", "internal/wire", "interop/internal/conn",
+	{"interop/internal/advice", []string{"internal/box", "internal/proxied", "internal/protocol", "internal/wire", "interop/internal/conn",
 		"interop/internal/lane"}, "what to try after an error: no idea of faults, servers and commands"},
 	{"interop/internal/payload", []string{"internal/protocol", "internal/wire", "interop/internal/advice",
 		"interop/internal/conn", "toolbox"}, "the bytes of params and results: no idea of servers and clients"},

@@ -129,6 +129,8 @@ type EndpointStatus struct {
 	Fault   *Fault        // the reason if it is faulted; nil otherwise
 	Took    time.Duration // from Open to ready; 0 before
 	Noise   int           // lines on stdout that were not messages
+	// Denied are sentences about the last connections that the server's sandbox refused.
+	Denied []string
 	// Unprobed reports that the server did not answer the question for its era in time. It is used as a legacy server. A
 	// [Fleet] asks again with the next connection, once.
 	Unprobed bool
@@ -157,6 +159,8 @@ type Endpoint struct {
 	greeting atomic.Bool // a request has started to greet the server
 
 	stderr atomic.Pointer[func() string] // the end of the process's stderr; nil: there is no process
+
+	denials denials
 
 	tokens   atomic.Int64
 	timeouts atomic.Int64 // requests in a row without a reply in time
@@ -208,6 +212,9 @@ func NewEndpoint(s config.Server, opts *EndpointOptions) *Endpoint {
 	e.modernMeta = meta[1 : len(meta)-1]
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.do = e.send
+	if t, ok := s.Transport.(config.Stdio); ok && t.Sandbox != nil {
+		e.do = e.withDenials(e.do)
+	}
 	for i := len(e.opts.Around) - 1; i >= 0; i-- {
 		e.do = e.opts.Around[i](e.do)
 	}
@@ -267,11 +274,12 @@ func (e *Endpoint) Stderr() string {
 
 // Status returns a snapshot of the endpoint's health.
 func (e *Endpoint) Status() EndpointStatus {
+	denied, _ := e.denials.since(0)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := EndpointStatus{
 		Server: e.server.ID, Phase: e.phase, Era: e.negotiated.Era, Version: e.negotiated.Version,
-		Fault: e.fault, Took: e.connectTime, Unprobed: e.negotiated.Unprobed,
+		Fault: e.fault, Took: e.connectTime, Denied: denied, Unprobed: e.negotiated.Unprobed,
 	}
 	if e.list != nil {
 		s.Tools = len(e.list.Tools)
