@@ -31,13 +31,6 @@ func newRoom(t *testing.T) room {
 	return r
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // boxed returns the sandbox of tests.
 func (r room) boxed() *box.Box {
 	b := &box.Box{Home: r.home}

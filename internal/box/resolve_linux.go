@@ -38,9 +38,9 @@ func (b *Box) resolve(path string, argv []string, dir string, env []string, owne
 		g.read = append(g.read, "/proc")
 	}
 	env = slices.Clone(env)
-	s := search{path: environ(env, "PATH"), writable: slices.Clone(g.write)}
+	s := search{path: lastEntry(env, "PATH"), writable: slices.Clone(g.write)}
 	ours, _ := os.UserHomeDir()
-	for _, home := range []string{ours, environ(env, "HOME")} {
+	for _, home := range []string{ours, lastEntry(env, "HOME")} {
 		if home != "" && home != "/" {
 			s.private = append(s.private, filepath.Clean(home))
 		}
@@ -89,16 +89,6 @@ func outermost(dirs []string) (outer []string) {
 // isWithin reports whether a path is a directory or below it.
 func isWithin(path, dir string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
-}
-
-// environ returns a variable of an environment. The last entry counts.
-func environ(env []string, name string) (value string) {
-	for _, entry := range env {
-		if v, ok := strings.CutPrefix(entry, name+"="); ok {
-			value = v
-		}
-	}
-	return value
 }
 
 // setEnviron replaces entries of an environment.
