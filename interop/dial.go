@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/indusagi/indus/internal/box/broker"
 	"github.com/indusagi/indus/internal/proc"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/internal/advice"
@@ -44,7 +45,9 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 		}
 		command := proc.Command{Path: t.Command, Args: t.Args, Dir: t.Dir, Env: t.Environ()}
 		if t.Sandbox != nil {
-			command.Box = boxOf(*t.Sandbox)
+			var variables []string
+			command.Box, variables = t.Sandbox.Confine(nil, func(d broker.Denial) { e.deny(d.What, d.Target) })
+			command.Env = append(command.Env, variables...)
 		}
 		return conn.DialStdio(ctx, conn.Command{Fresh: t.Fresh, Command: command}, o)
 	case config.HTTP:

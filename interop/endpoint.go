@@ -158,6 +158,8 @@ type Endpoint struct {
 
 	stderr atomic.Pointer[func() string] // the end of the process's stderr; nil: there is no process
 
+	denials denials
+
 	tokens   atomic.Int64
 	timeouts atomic.Int64 // requests in a row without a reply in time
 	active   inflight.Table[*flightClient]
@@ -208,6 +210,9 @@ func NewEndpoint(s config.Server, opts *EndpointOptions) *Endpoint {
 	e.modernMeta = meta[1 : len(meta)-1]
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.do = e.send
+	if t, ok := s.Transport.(config.Stdio); ok && t.Sandbox != nil {
+		e.do = e.withDenials(e.do)
+	}
 	for i := len(e.opts.Around) - 1; i >= 0; i-- {
 		e.do = e.opts.Around[i](e.do)
 	}

@@ -203,8 +203,11 @@ func CanonicalHost(entry string) (string, error) {
 	}
 	port = strconv.FormatUint(number, 10)
 	if address, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
-		if address.Zone() != "" || address.Is6() && name[0] != '[' {
+		switch {
+		case address.Zone() != "" || address.Is6() && name[0] != '[':
 			return "", errors.New("has an IPv6 address that is not in brackets, or that has a zone")
+		case address.IsUnspecified():
+			return "", errors.New("stands for this machine: write localhost")
 		}
 		return netip.AddrPortFrom(address.Unmap(), uint16(number)).String(), nil
 	}

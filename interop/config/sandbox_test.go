@@ -26,7 +26,7 @@ func TestCanonicalHost(t *testing.T) {
 		"", ":", "api.github.com", "api.github.com:", "api.github.com:0", "api.github.com:65536", "api.github.com:+80", ":443",
 		"api.github.com:https", "https://api.github.com:443", "api.github.com:443/x", "a.*.com:443", "*github.com:443", "**:443", "*.*:443",
 		"::1:80", "[::1]", "[::1:80", "[fe80::1%eth0]:80", "a b:80", "bücher.example:443", "a..b:80", ".a:80", "-a:80", "user@host:80",
-		"127.1:80", "2130706433:80", "0x7f000001:80", "1.2.3.4.5:80", "*.1:80", "a\x00b:80", "a:80\n", strings.Repeat("a.", 130) + "a:80",
+		"127.1:80", "0.0.0.0:80", "[::]:80", "2130706433:80", "0x7f000001:80", "1.2.3.4.5:80", "*.1:80", "a\x00b:80", "a:80\n", strings.Repeat("a.", 130) + "a:80",
 	} {
 		if got, err := config.CanonicalHost(entry); err == nil {
 			t.Errorf("%q is taken as %q", entry, got)

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/indusagi/indus/internal/box"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/proxied"
 	"github.com/indusagi/indus/internal/wire"
@@ -293,6 +294,8 @@ var Rows = []Row{
 		"the host cannot be reached from here: check the network, the VPN and the firewall"},
 
 	// process errors
+	{"a system that cannot enforce a sandbox", hasCause[*box.Unenforced],
+		"docs/sandbox.md has what a sandbox needs, and indus mcp sandbox attack shows what this system enforces"},
 	{`no such "cwd"`, causeThat(func(e *fs.PathError) bool { return e.Op == "chdir" }),
 		`the path in "cwd" does not exist or is not a directory: create it, or correct "cwd"`},
 	{"no such command", isAny(exec.ErrNotFound),
@@ -306,6 +309,13 @@ var Rows = []Row{
 	{"a process that ended after it was connected", allOf(hasCause[*conn.ExitError],
 		func(c *circumstance) bool { return c.Kind != "spawn_failed" }),
 		"the process ended after it had connected: read its log"},
+	{"the browser of a server in a sandbox", causeThat(func(e *conn.ExitError) bool {
+		return e.Confined() && e.Says("No usable sandbox", "zygote_host", "Failed to move to new namespace", "chrome-sandbox")
+	}), "the browser's own sandbox cannot start in this one: add the argument --no-sandbox to the browser"},
+	{"a server in a sandbox that may not use a file or a host", causeThat(func(e *conn.ExitError) bool {
+		return e.Confined() && e.Says("EACCES", "EPERM", "ermission denied", "not permitted", "ENOTFOUND", "EAI_AGAIN",
+			"ame or service not known", "PermissionError")
+	}), "its sandbox may not allow that: indus mcp sandbox test SERVER shows what it refused"},
 	{"a container engine that does not run", causeThat(func(e *conn.ExitError) bool {
 		return e.Says("Cannot connect to the Docker daemon", "failed to connect to the docker API",
 			"Cannot connect to Podman")

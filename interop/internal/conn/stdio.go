@@ -35,6 +35,7 @@ type Command struct {
 // stdio is newline-delimited JSON over the pipes of a child process.
 type stdio struct {
 	p       *proc.Process
+	boxed   bool   // it runs in a sandbox
 	dir     string // the directory that belongs to the process; "": none
 	opts    *Options
 	lines   *wire.Lines
@@ -86,7 +87,7 @@ func startStdio(ctx context.Context, cmd Command, o *Options) (*stdio, error) {
 	}
 	out := &partialReader{Reader: p.Stdout()}
 	f := &stdio{
-		p: p, dir: dir, opts: o, partial: out, lines: wire.NewLines(out, o.MaxMessage).Within(o.Memory),
+		p: p, boxed: cmd.Box != nil, dir: dir, opts: o, partial: out, lines: wire.NewLines(out, o.MaxMessage).Within(o.Memory),
 		writing: make(chan struct{}, 1), closing: make(chan struct{}),
 	}
 	if o.Trace.Started != nil {
@@ -161,7 +162,7 @@ func (f *stdio) explainEnd(err error) *ExitError {
 	if f.stdinClosed.Load() && (!e.exited || signalled(e.status)) {
 		e = &ExitError{pipe: errStdinClosed}
 	}
-	e.stderr = f.stderr()
+	e.stderr, e.boxed = f.stderr(), f.boxed
 	return e
 }
 
@@ -174,6 +175,7 @@ type ExitError struct {
 	status    error // nil if it exited with 0, or has not exited
 	stillRuns bool  // still running long after its pipe ended
 	stderr    string
+	boxed     bool
 	pipe      error
 }
 
@@ -198,6 +200,9 @@ func (e *ExitError) Error() string {
 	}
 	return s + stderrNote(e.stderr)
 }
+
+// Confined reports whether the process ran in a sandbox.
+func (e *ExitError) Confined() bool { return e.boxed }
 
 // Says reports whether the end of the server's stderr contains one of these texts.
 func (e *ExitError) Says(texts ...string) bool {

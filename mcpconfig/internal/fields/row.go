@@ -126,7 +126,7 @@ func box() []Field {
 		}, About: "Bounds. Default: none."},
 		{Name: "home", Kind: oneWord(0, "`private` or `real`", "private", "real"), Cover: Confining,
 			About: "`private` (default): `HOME` and `TMPDIR` are directories of its own, which stay. `real`: `HOME` is " +
-				"yours, and the server reaches there what `read` and `write` name."},
+				"yours, and of it the server reaches the paths of `read` and `write`."},
 		{Name: "user", Kind: aText, Cover: Confining, About: "If indus runs as root, the user that the server runs as. " +
 			"Without it, root starts no server in a sandbox."},
 		{Name: "proc", Kind: aSwitch, Cover: Confining,

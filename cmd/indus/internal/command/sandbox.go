@@ -38,3 +38,14 @@ func BoxInForce(s *config.Sandbox) string {
 	add(os.Geteuid() != 0, "root")
 	return "partial: " + strings.Join(missing, ", ")
 }
+
+// BoxLines returns what a sandbox adds to its base, one thing a line.
+func BoxLines(s *config.Sandbox) (lines []string) {
+	if s == nil {
+		return nil
+	}
+	for _, more := range s.Beyond(&config.Sandbox{Base: config.Package}) {
+		lines = append(lines, "  "+more)
+	}
+	return lines
+}

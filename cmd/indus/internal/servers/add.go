@@ -57,7 +57,7 @@ func newAdd(s show.Streams) *cobra.Command {
 		from the environment of indus; may be repeated`)
 	flags.VarP(command.Repeated(&f.headers), "header", "H", "'NAME: VALUE'  a header of the requests; may be repeated")
 	flags.Var(command.Repeated(&f.allow), "allow", "PATTERN  use only tools that match, like 'read_*'; may be repeated")
-	flags.Var(command.Repeated(&f.deny), "deny", "PATTERN  use all tools except those that match; may be repeated")
+	flags.Var(command.Repeated(&f.deny), "deny", "PATTERN  use all tools except the ones that match; may be repeated")
 	flags.StringVar(&f.cwd, "cwd", "",
 		`DIR  where the command is started (default: a project's in the project, any other in
 		an empty directory of its own); in a project, a server of your own then waits for approval: give it
@@ -72,8 +72,8 @@ func newAdd(s show.Streams) *cobra.Command {
 	flags.StringVar(&f.idle, "idle", "", "TIME  indus serve ends it when it was not used for this time, such as 10m")
 	flags.StringVar(&f.profile, "profile", "", `P  how its tools' schemas are adapted for a model, one of `+
 		strings.Join(command.ProfileNames(), ", "))
-	f.box.addTo(cmd, `what a command may reach: package (default: its own files, the system's, and the
-		registries of npx, uvx and the like), strict (no host) or off (everything that you may): see indus mcp sandbox`)
+	f.box.addTo(cmd, `the reach of a command: package (default: its own files, the system's, and the
+		registries of npx and uvx), strict (no host) or off (no limit): see indus mcp sandbox`)
 	flags.Var(command.Repeated(&f.set), "set", `FIELD=VALUE  any field that docs/configuration.md has for a server:
 		per=principal, instances=4, maxConcurrent=8, oauth.clientId=me, oauth.scopes='read write', oauth=false,
 		forwardHeaders=X-Request-Id,X-Trace-Id, tools.rename.list_issues=issues; Tab completes fields; may be repeated`)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/text"
@@ -33,6 +34,9 @@ type heldServer struct {
 	Forwards []string `json:"forwards,omitempty"` // names of the callers' headers
 	EnvFile  string   `json:"envFile,omitempty"`
 	Inherits bool     `json:"inheritEnv,omitempty"`
+	// Box is what the command may reach. It is empty for a URL.
+	Box     string          `json:"box,omitempty"`
+	Sandbox *config.Sandbox `json:"sandbox,omitempty"`
 	// Tools holds the rules for tools. Their texts may reach a model.
 	Tools json.RawMessage `json:"tools,omitempty"`
 	// Settings holds the other members of the row as they are written.
@@ -81,7 +85,7 @@ func newHeldServer(c *mcpconfig.Config, r mcpconfig.Row) *heldServer {
 			w.Tools = m.Value
 		case "forwardHeaders", "authorization":
 			w.Forwards = r.Server.Forward.Names()
-		case "id", "name", "type", "transport", "enabled", "disabled", "inheritEnv":
+		case "id", "name", "type", "transport", "enabled", "disabled", "inheritEnv", boxField:
 		default:
 			w.Settings = append(w.Settings, m.Key+"="+text)
 		}
@@ -93,7 +97,7 @@ func newHeldServer(c *mcpconfig.Config, r mcpconfig.Row) *heldServer {
 		w.Runs = commandLine(called, args)
 	}
 	if t, ok := r.Server.Transport.(config.Stdio); ok {
-		w.Inherits = t.InheritEnv
+		w.Inherits, w.Box, w.Sandbox = t.InheritEnv, command.BoxInForce(t.Sandbox), t.Sandbox
 	}
 	w.Hosts = hostsOf(r, string(d.JSON))
 	return w
@@ -175,6 +179,14 @@ func namedValues(raw json.RawMessage, separator string, fromProject bool) []stri
 	return out
 }
 
+// boxText returns what a person should know of a command's sandbox.
+func boxText(box string) string {
+	if box == "off" {
+		return "off: it may reach everything that you may"
+	}
+	return box
+}
+
 // String returns a text that is safe on a terminal. Each value has its own line, so that none can look like another.
 func (w *heldServer) String() string {
 	var p show.Page
@@ -202,6 +214,8 @@ func (w *heldServer) String() string {
 	lines("oauth", w.SignIn...)
 	lines("tls", w.TLS...)
 	lines("passes", w.Forwards...)
+	lines("box", boxText(w.Box))
+	lines("", command.BoxLines(w.Sandbox)...)
 	lines("tools", string(show.EscapeHarmful(w.Tools)))
 	lines("setting", w.Settings...)
 	for _, f := range w.Files {
