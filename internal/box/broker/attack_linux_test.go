@@ -74,6 +74,7 @@ func bareFilter() []unix.SockFilter {
 }
 
 func TestSocketsAndAddresses(t *testing.T) {
+	t.Parallel()
 	port := site(t)
 	r := newRig(t, broker.Rules{Hosts: []string{"127.0.0.1:" + port}, Write: []string{"/nonexistent"}})
 	r.filter = bareFilter()
@@ -201,8 +202,21 @@ func sockets() {
 	show("a file", rawConnect(3, long, 16))
 }
 
+func FuzzSockaddr(f *testing.F) {
+	f.Add(inet([4]byte{1, 2, 3, 4}, 5))
+	f.Add(inet6("::1", 5))
+	f.Add([]byte{unix.AF_UNIX, 0, '/', 'a', 0, 'b'})
+	f.Add([]byte{unix.AF_UNIX, 0})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if err := broker.ParseSockaddr(b); err != nil && err != unix.EINVAL {
+			t.Error(err)
+		}
+	})
+}
+
 // TestRaces checks that a process cannot change an address or a socket while it is connected.
 func TestRaces(t *testing.T) {
+	t.Parallel()
 	var good, bad atomic.Int64
 	counting := func(n *atomic.Int64) string {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -283,6 +297,7 @@ func race() {
 // TestInterruptedConnect sends signals to threads that connect. Before Linux 5.19 a signal repeats the call, although the
 // socket may be connected already.
 func TestInterruptedConnect(t *testing.T) {
+	t.Parallel()
 	for name, flags := range map[string]uintptr{"new kernel": unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, "old kernel": 0} {
 		port := listener(t, func(*net.TCPConn) {})
 		r := newRig(t, broker.Rules{Hosts: []string{"127.0.0.1:" + port}})
@@ -328,6 +343,7 @@ func interrupted() {
 
 // TestGateOfAnotherBroker checks that a gate serves only the processes of its own broker.
 func TestGateOfAnotherBroker(t *testing.T) {
+	t.Parallel()
 	port := site(t)
 	other := namedRig(t, "api.example.com", port)
 	r := newRig(t, broker.Rules{})
@@ -356,6 +372,7 @@ func TestGateOfAnotherBroker(t *testing.T) {
 
 // TestBoundSockets connects sockets that are bound before: to one address, to all, and of IPv6.
 func TestBoundSockets(t *testing.T) {
+	t.Parallel()
 	port := site(t)
 	r := namedRig(t, "api.example.com", port)
 	out := r.python(`
@@ -379,6 +396,7 @@ for family, own, to in (2, "127.0.0.1", gate[0]), (2, "127.0.0.9", gate[0]), (2,
 
 // TestTimeoutOfSocket checks that the time limit of a blocking socket holds and stays.
 func TestTimeoutOfSocket(t *testing.T) {
+	t.Parallel()
 	port := blackHole(t)
 	r := newRig(t, broker.Rules{Hosts: []string{"localhost:" + port}})
 	out := r.python(`

@@ -65,6 +65,7 @@ func socketAt(t testing.TB, path string) {
 }
 
 func TestUnixSockets(t *testing.T) {
+	t.Parallel()
 	work, outside := openDir(t), openDir(t)
 	_ = os.Chmod(outside, 0o755)
 	named, other := outside+"/named.sock", outside+"/other.sock"
@@ -135,6 +136,7 @@ func freePort(t *testing.T) string {
 
 // TestOwnPort checks that a process reaches its own listener, and nothing else on the same port.
 func TestOwnPort(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, broker.Rules{Listen: []int{0}})
 	out := r.python(`
 import socket, errno
@@ -169,6 +171,7 @@ for host in "127.0.0.7", "127.0.0.1": print(socket.socket().connect_ex((host, in
 }
 
 func TestListen(t *testing.T) {
+	t.Parallel()
 	port := freePort(t)
 	const script = `
 import socket, sys, errno
