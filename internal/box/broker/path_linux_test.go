@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -120,11 +121,14 @@ s = socket.socket(socket.AF_UNIX); print(s.connect_ex("full.sock"))
 	}
 }
 
-// freePort returns a port that the kernel does not give to others.
+// triedPorts counts the ports that freePort has tried.
+var triedPorts atomic.Int64
+
+// freePort returns a port that the kernel does not give to others, and that no other test has.
 func freePort(t *testing.T) string {
 	t.Helper()
-	for n := range 100 {
-		port := strconv.Itoa(20000 + (os.Getpid()+n)%10000)
+	for range 100 {
+		port := strconv.Itoa(20000 + (os.Getpid()+int(triedPorts.Add(1)))%10000)
 		if l, err := net.Listen("tcp", ":"+port); err == nil {
 			_ = l.Close()
 			return port
