@@ -74,6 +74,7 @@ func bareFilter() []unix.SockFilter {
 }
 
 func TestSocketsAndAddresses(t *testing.T) {
+	t.Parallel()
 	port := site(t)
 	r := newRig(t, broker.Rules{Hosts: []string{"127.0.0.1:" + port}, Write: []string{"/nonexistent"}})
 	r.filter = bareFilter()
@@ -201,8 +202,21 @@ func sockets() {
 	show("a file", rawConnect(3, long, 16))
 }
 
+func FuzzSockaddr(f *testing.F) {
+	f.Add(inet([4]byte{1, 2, 3, 4}, 5))
+	f.Add(inet6("::1", 5))
+	f.Add([]byte{unix.AF_UNIX, 0, '/', 'a', 0, 'b'})
+	f.Add([]byte{unix.AF_UNIX, 0})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if err := broker.ParseSockaddr(b); err != nil && err != unix.EINVAL {
+			t.Error(err)
+		}
+	})
+}
+
 // TestRaces checks that a process cannot change an address or a socket while it is connected.
 func TestRaces(t *testing.T) {
+	t.Parallel()
 	var good, bad atomic.Int64
 	counting := func(n *atomic.Int64) string {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -283,10 +297,13 @@ func race() {
 // TestInterruptedConnect sends signals to threads that connect. Before Linux 5.19 a signal repeats the call, although the
 // socket may be connected already.
 func TestInterruptedConnect(t *testing.T) {
+	t.Parallel()
 	for name, flags := range map[string]uintptr{"new kernel": unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, "old kernel": 0} {
 		port := listener(t, func(*net.TCPConn) {})
 		r := newRig(t, broker.Rules{Hosts: []string{"127.0.0.1:" + port}})
-		r.flags = flags
+		if r.flags = flags; flags == 0 {
+			r.RepeatCalls()
+		}
 		cmd := self(t, "interrupted")
 		cmd.Env = append(cmd.Env, "PORT="+port)
 		if out := r.run(cmd); out != "done\n" {
@@ -326,6 +343,7 @@ func interrupted() {
 
 // TestGateOfAnotherBroker checks that a gate serves only the processes of its own broker.
 func TestGateOfAnotherBroker(t *testing.T) {
+	t.Parallel()
 	port := site(t)
 	other := namedRig(t, "api.example.com", port)
 	r := newRig(t, broker.Rules{})
@@ -333,19 +351,78 @@ func TestGateOfAnotherBroker(t *testing.T) {
 	if out != "<urlopen error [Errno 13] Permission denied>\n" {
 		t.Errorf("got %s", out)
 	}
-	// We are another process too: our connection is closed when the next socket enters the gate.
-	conn, err := net.Dial("tcp", other.Gate())
-	if err != nil {
-		t.Fatal(err)
+	// We are another process too: our connections are closed when the next socket enters the gate.
+	for range 300 {
+		conn, err := net.Dial("tcp", other.Gate())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "GET http://api.example.com:%s/ HTTP/1.0\r\n\r\n", port)
+		defer func() {
+			if n, err := conn.Read(make([]byte, 1)); err == nil {
+				t.Errorf("the gate serves another process: %d bytes", n)
+			}
+		}()
 	}
-	defer conn.Close()
 	if out := other.python(urllib, "http://api.example.com:"+port); !strings.HasPrefix(out, "hello") {
 		t.Errorf("got %s", out)
 	}
-	fmt.Fprintf(conn, "GET http://api.example.com:%s/ HTTP/1.0\r\n\r\n", port)
-	if b := make([]byte, 1); true {
-		if n, err := conn.Read(b); err == nil {
-			t.Errorf("the gate serves another process: %q", b[:n])
-		}
+}
+
+// TestBoundSockets connects sockets that are bound before: to one address, to all, and of IPv6.
+func TestBoundSockets(t *testing.T) {
+	t.Parallel()
+	port := site(t)
+	r := namedRig(t, "api.example.com", port)
+	out := r.python(`
+import socket, sys
+gate = sys.argv[1].split(":")
+for family, own, to in (2, "127.0.0.1", gate[0]), (2, "127.0.0.9", gate[0]), (2, "", gate[0]), (10, "::", "::ffff:" + gate[0]), \
+        (10, "::ffff:127.0.0.9", "::ffff:" + gate[0]), (10, "::1", "::ffff:" + gate[0]):
+    s = socket.socket(family); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.bind((own, 0))
+    try:
+        s.connect((to, int(gate[1])))
+        s.sendall(f"GET http://api.example.com:{sys.argv[2]}/ HTTP/1.0\r\n\r\n".encode())
+        print(s.recv(12).decode())
+    except OSError as e: print(e.errno)
+`, r.Gate(), port)
+	ok := "HTTP/1.0 200\n"
+	if out != strings.Repeat(ok, 5)+"101\n" && out != strings.Repeat(ok, 5)+"22\n" {
+		t.Errorf("got %s", out)
+	}
+}
+
+// TestTimeoutOfSocket checks that the time limit of a blocking socket holds and stays.
+func TestTimeoutOfSocket(t *testing.T) {
+	t.Parallel()
+	port := blackHole(t)
+	r := newRig(t, broker.Rules{Hosts: []string{"localhost:" + port}})
+	out := r.python(`
+import socket, struct, sys, time
+s = socket.socket(); limit = struct.pack("ll", 0, 200000)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+start = time.time()
+print(s.connect_ex(("127.0.0.1", int(sys.argv[1]))), s.getsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, 16) == limit,
+    .19 < time.time() - start)
+`, port)
+	if out != "115 True True\n" {
+		t.Errorf("got %s", out)
+	}
+}
+
+// TestProcessOfThread checks the way to a socket before Linux 6.9: through the process of the thread.
+func TestProcessOfThread(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	fd, err := broker.OpenProcess(unix.Gettid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	info, err := os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", fd))
+	if err != nil || !strings.Contains(string(info), fmt.Sprintf("Pid:\t%d\n", os.Getpid())) {
+		t.Errorf("%v, %s", err, info)
 	}
 }

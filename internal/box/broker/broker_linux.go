@@ -33,8 +33,9 @@ type Broker struct {
 	entering    sync.Mutex    // held while a socket enters the gate
 	slots       chan struct{} // one for each connection through the gate
 	proxy       *proxy
-	unanswered  unanswered
+	repeats     bool // connect may be repeated
 	listening   listening
+	limits      [64]sync.Mutex // held while the limit of a socket is changed
 
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
@@ -54,7 +55,7 @@ func New(r Rules, denied func(Denial)) (*Broker, error) {
 		return nil, fmt.Errorf("no port for the resolver and the proxy: %w", err)
 	}
 	b := &Broker{
-		rules: rules, reports: reports{denied: denied}, slots: make(chan struct{}, maxConnections),
+		repeats: callsRepeat(), rules: rules, reports: reports{denied: denied}, slots: make(chan struct{}, maxConnections),
 		gate: gate, gateAddress: gate.Addr().(*net.TCPAddr).AddrPort(),
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())

@@ -41,6 +41,7 @@ for u in sys.argv[1:]:
 `
 
 func TestPythonByName(t *testing.T) {
+	t.Parallel()
 	port := site(t)
 	r := namedRig(t, "api.example.com", port)
 	got := r.python(urllib, "http://api.example.com:"+port, "http://telemetry.example.com:"+port, "http://api.example.com:1")

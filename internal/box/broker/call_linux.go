@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
-
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -24,7 +24,7 @@ type call struct {
 
 	sock   int // our descriptor of its socket, or -1
 	domain int
-	cookie uint64 // number of the socket that no other one has, or 0
+	limit  time.Duration // of a connect of a blocking socket, or 0
 }
 
 // alive reports whether the thread still waits for the answer.
@@ -85,6 +85,11 @@ func openThread(tid int) (int, error) {
 	if err != unix.EINVAL {
 		return fd, err
 	}
+	return openProcess(tid)
+}
+
+// openProcess returns a pidfd of the process of a thread.
+func openProcess(tid int) (int, error) {
 	fields := statusFields(tid, "Tgid")
 	if len(fields) == 0 {
 		return -1, unix.ESRCH

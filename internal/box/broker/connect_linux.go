@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"net/netip"
 	"time"
 	"unsafe"
@@ -38,14 +39,16 @@ func (c *call) connect() error {
 		return disconnect(c.sock)
 	case to.family != c.domain:
 		return unix.EAFNOSUPPORT
-	case c.domain == unix.AF_UNIX:
-		return c.connectPath(to.path)
 	}
-	if c.cookie, err = unix.GetsockoptUint64(c.sock, unix.SOL_SOCKET, unix.SO_COOKIE); err != nil {
-		return err
+	if c.domain == unix.AF_UNIX {
+		err = c.connectPath(to.path)
+	} else {
+		err = c.connectHost(to)
 	}
-	c.b.unanswered.begin(c.cookie)
-	return c.b.unanswered.repeated(c.cookie, c.connectHost(to))
+	if c.b.repeats {
+		err = errorOfRepetition(err)
+	}
+	return err
 }
 
 // connectHost selects the way to an address.
@@ -123,45 +126,57 @@ func disconnect(sock int) error {
 
 // connectTo connects the socket as its own connect would: at once if it is non-blocking.
 func (c *call) connectTo(to unix.Sockaddr) error {
-	if c.nonblocking() {
-		return unix.Connect(c.sock, to)
-	}
-	limit, err := unix.GetsockoptTimeval(c.sock, unix.SOL_SOCKET, unix.SO_SNDTIMEO)
-	if err != nil {
-		return err
-	}
-	own := time.Duration(limit.Nano())
-	end := time.Now().Add(connectTimeout)
-	if own > 0 {
-		end = time.Now().Add(own)
-	}
+	start := time.Now()
 	for {
-		err := c.attempt(to, limit)
+		err := c.attempt(to)
 		switch err {
 		case unix.EINPROGRESS, unix.EALREADY, unix.EINTR, unix.EAGAIN:
 		default:
 			return err
 		}
-		if time.Now().After(end) {
-			if own > 0 {
+		full := err == unix.EAGAIN // the queue of a Unix socket
+		left := time.Until(start.Add(cmp.Or(c.limit, connectTimeout)))
+		switch {
+		case c.nonblocking():
+			return err
+		case left > 0:
+			if err := c.waitConnected(min(left, aliveInterval), full); err != nil {
 				return err
 			}
+		case full:
+			return unix.EAGAIN
+		case c.limit != 0:
+			return unix.EINPROGRESS
+		default:
 			return unix.ETIMEDOUT
-		}
-		if err := c.waitConnected(min(time.Until(end), aliveInterval), err == unix.EAGAIN); err != nil {
-			return err
 		}
 	}
 }
 
-// attempt begins to connect a blocking socket, or looks at how far it is. It takes attemptTime at most: the limit for
-// sending is also one for connect. The limit of the process is restored.
-func (c *call) attempt(to unix.Sockaddr, limit *unix.Timeval) error {
+// attempt begins to connect the socket, or looks at how far it is. With a blocking socket it takes attemptTime at most:
+// the limit for sending is also one for connect. The limit of the process is restored. Two calls for one socket at the
+// same time must not restore the limit of the other one.
+func (c *call) attempt(to unix.Sockaddr) error {
+	if c.nonblocking() {
+		return unix.Connect(c.sock, to)
+	}
+	cookie, err := unix.GetsockoptUint64(c.sock, unix.SOL_SOCKET, unix.SO_COOKIE) // the number of the socket
+	if err != nil {
+		return err
+	}
+	lock := &c.b.limits[cookie%uint64(len(c.b.limits))]
+	lock.Lock()
+	defer lock.Unlock()
+	limit, err := unix.GetsockoptTimeval(c.sock, unix.SOL_SOCKET, unix.SO_SNDTIMEO)
+	if err != nil {
+		return err
+	}
+	c.limit = time.Duration(limit.Nano())
 	brief := unix.NsecToTimeval(int64(attemptTime))
 	if err := unix.SetsockoptTimeval(c.sock, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &brief); err != nil {
 		return err
 	}
-	err := unix.Connect(c.sock, to)
+	err = unix.Connect(c.sock, to)
 	_ = unix.SetsockoptTimeval(c.sock, unix.SOL_SOCKET, unix.SO_SNDTIMEO, limit)
 	return err
 }

@@ -21,8 +21,9 @@
 //
 // # What the filter must do
 //
-// The broker sees only connect and listen. The filter must refuse all sockets but TCP and Unix streams, MSG_FASTOPEN,
-// io_uring, and the socket options that send packets through other hosts: IP_OPTIONS, IPV6_RTHDR and IPV6_2292RTHDR.
+// The broker sees only connect and listen. The filter must refuse all sockets but TCP and Unix streams, MSG_FASTOPEN
+// and io_uring. It must also refuse the socket options that send packets through other hosts: IP_OPTIONS, IPV6_RTHDR
+// and IPV6_2292PKTOPTIONS. If the kernel has it, the flag SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV must be set.
 //
 // # Concurrency
 //

@@ -5,6 +5,12 @@ import "net"
 // SetResolver sets the resolver for permitted names.
 func (b *Broker) SetResolver(r *net.Resolver) { b.dialer.Resolver = r }
 
+// OpenProcess returns a pidfd of the process of a thread.
+var OpenProcess = openProcess
+
+// RepeatCalls makes the broker expect interrupted calls.
+func (b *Broker) RepeatCalls() { b.repeats = true }
+
 // Gate returns the address of the gate.
 func (b *Broker) Gate() string { return b.gateAddress.String() }
 

@@ -56,27 +56,17 @@ func (c *call) pass() (*entry, error) {
 		<-b.slots
 		return nil, err
 	}
-	e := &entry{TCPConn: conn, program: programOf(c.tid)}
-	stop := context.AfterFunc(b.ctx, func() { _ = e.Close() })
-	e.close = sync.OnceFunc(func() {
+	stop := context.AfterFunc(b.ctx, func() { _ = conn.Close() })
+	return &entry{conn, programOf(c.tid), sync.OnceFunc(func() {
 		stop()
 		_ = conn.Close()
 		<-b.slots
-	})
-	return e, nil
+	})}, nil
 }
 
 func (c *call) passAlone() (*net.TCPConn, error) {
 	to := c.sockaddr(c.b.gateAddress, 0)
-	begin := func() error { return unix.Connect(c.sock, to) }
-	if !c.nonblocking() {
-		limit, err := unix.GetsockoptTimeval(c.sock, unix.SOL_SOCKET, unix.SO_SNDTIMEO)
-		if err != nil {
-			return nil, err
-		}
-		begin = func() error { return c.attempt(to, limit) }
-	}
-	err := begin()
+	err := c.attempt(to)
 	unfinished := err == unix.EINPROGRESS || err == unix.EINTR
 	if err != nil && !unfinished {
 		return nil, err
@@ -86,7 +76,7 @@ func (c *call) passAlone() (*net.TCPConn, error) {
 	}
 	conn, err := c.acceptOwn()
 	if err == nil && unfinished {
-		if err = begin(); err != nil { // ends the state of connecting
+		if err = c.attempt(to); err != nil { // ends the state of connecting
 			reset(conn)
 		}
 	}
@@ -125,14 +115,10 @@ func reset(conn *net.TCPConn) {
 	_ = conn.Close()
 }
 
-// relayInterval is the time between two looks at whether the end of a process still exists.
-const relayInterval = 15 * time.Second
-
 // relay copies in both directions until both have ended. The end of one direction is passed on, and an error ends both.
 func (b *Broker) relay(process, host *net.TCPConn) {
 	defer host.Close()
 	defer context.AfterFunc(b.ctx, func() { _ = host.Close() })()
-	var both sync.WaitGroup
 	pump := func(to, from *net.TCPConn) {
 		_, err := io.Copy(to, from)
 		if err == nil {
@@ -143,45 +129,8 @@ func (b *Broker) relay(process, host *net.TCPConn) {
 			reset(from)
 		}
 	}
-	answered := make(chan struct{})
-	both.Go(func() {
-		pump(process, host)
-		close(answered)
-	})
+	var back sync.WaitGroup
+	back.Go(func() { pump(process, host) })
 	pump(host, process)
-	awaitAnswer(answered, process, host)
-	both.Wait()
+	back.Wait()
 }
-
-// awaitAnswer waits until the host has ended its direction, after the process has ended its own. A process that closed
-// its socket does not read any more: then the connection to it fails sooner or later, and the one to the host is reset.
-func awaitAnswer(answered <-chan struct{}, process, host *net.TCPConn) {
-	ticker := time.NewTicker(relayInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-answered:
-			return
-		case <-ticker.C:
-			if isGone(process) {
-				reset(host)
-				return
-			}
-		}
-	}
-}
-
-// isGone reports whether a connection is dissolved.
-func isGone(conn *net.TCPConn) bool {
-	gone := true
-	if raw, err := conn.SyscallConn(); err == nil {
-		_ = raw.Control(func(fd uintptr) {
-			info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
-			gone = err != nil || info.State == tcpClosed
-		})
-	}
-	return gone
-}
-
-// tcpClosed is TCP_CLOSE of the kernel.
-const tcpClosed = 7

@@ -3,6 +3,7 @@ package broker
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,13 +37,11 @@ func (c *call) connectPath(path string) error {
 		path = dir + "/" + path
 	}
 	path = filepath.Clean(path)
-	for _, service := range nameServices {
-		if strings.HasPrefix(path, service) {
-			return unix.ENOENT
-		}
-	}
 	resolved, ok := c.b.rules.socketPath(path)
 	if !ok {
+		if slices.ContainsFunc(nameServices, func(dir string) bool { return strings.HasPrefix(path, dir) }) {
+			return unix.ENOENT
+		}
 		return c.deny(Denial{What: DeniedSocket, Target: path})
 	}
 	err := c.asItsUser(func() error {

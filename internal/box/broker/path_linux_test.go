@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -65,6 +66,7 @@ func socketAt(t testing.TB, path string) {
 }
 
 func TestUnixSockets(t *testing.T) {
+	t.Parallel()
 	work, outside := openDir(t), openDir(t)
 	_ = os.Chmod(outside, 0o755)
 	named, other := outside+"/named.sock", outside+"/other.sock"
@@ -119,11 +121,14 @@ s = socket.socket(socket.AF_UNIX); print(s.connect_ex("full.sock"))
 	}
 }
 
-// freePort returns a port that the kernel does not give to others.
+// triedPorts counts the ports that freePort has tried.
+var triedPorts atomic.Int64
+
+// freePort returns a port that the kernel does not give to others, and that no other test has.
 func freePort(t *testing.T) string {
 	t.Helper()
-	for n := range 100 {
-		port := strconv.Itoa(20000 + (os.Getpid()+n)%10000)
+	for range 100 {
+		port := strconv.Itoa(20000 + (os.Getpid()+int(triedPorts.Add(1)))%10000)
 		if l, err := net.Listen("tcp", ":"+port); err == nil {
 			_ = l.Close()
 			return port
@@ -135,6 +140,7 @@ func freePort(t *testing.T) string {
 
 // TestOwnPort checks that a process reaches its own listener, and nothing else on the same port.
 func TestOwnPort(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, broker.Rules{Listen: []int{0}})
 	out := r.python(`
 import socket, errno
@@ -169,6 +175,7 @@ for host in "127.0.0.7", "127.0.0.1": print(socket.socket().connect_ex((host, in
 }
 
 func TestListen(t *testing.T) {
+	t.Parallel()
 	port := freePort(t)
 	const script = `
 import socket, sys, errno

@@ -19,6 +19,7 @@ import (
 // TestProgramsByName runs real programs that know neither the broker nor a proxy: each gets a permitted name over HTTPS,
 // and fails at another one.
 func TestProgramsByName(t *testing.T) {
+	t.Parallel()
 	dir := openDir(t)
 	if out, err := exec.Command("sh", "-c", `cd "$1" && git init -q --bare repo.git && cd repo.git &&
 		git -c user.name=a -c user.email=a@example.com commit-tree -m a $(git write-tree) >refs/heads/main &&
@@ -57,6 +58,7 @@ func TestProgramsByName(t *testing.T) {
 		{"git", "/usr/bin/git", []string{"ls-remote"}, "repo.git", "refs/heads/main", "Could not resolve host"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			r := namedRig(t, "www.example.com", port)
 			for url, want := range map[string]string{good: c.good, bad: c.bad} {
 				cmd := exec.Command(program(t, c.path), append(c.args, url+c.suffix)...)
@@ -76,6 +78,7 @@ func TestProgramsByName(t *testing.T) {
 
 // TestPackageLauncher starts a small package with an empty cache. It needs the configured registry.
 func TestPackageLauncher(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("INDUS_BROKER_REGISTRY") == "" {
 		t.Skip("INDUS_BROKER_REGISTRY is not set: no packages are loaded")
 	}

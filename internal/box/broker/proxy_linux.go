@@ -157,6 +157,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodConnect:
 		p.connect(w, r.Context(), target, program)
 	default:
+		r.URL.Host = target
 		p.forward.ServeHTTP(w, r)
 	}
 }

@@ -35,6 +35,7 @@ func fetch() {
 }
 
 func TestStaticProgramByProxy(t *testing.T) {
+	t.Parallel()
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(secure.Close)
 	_, tls, _ := net.SplitHostPort(secure.Listener.Addr().String())
@@ -94,6 +95,7 @@ func speak() {
 
 // TestProxyProtocols speaks to the proxy byte by byte.
 func TestProxyProtocols(t *testing.T) {
+	t.Parallel()
 	port := site(t)
 	r := namedRig(t, "api.example.com", port)
 	n := atoi(t, port)

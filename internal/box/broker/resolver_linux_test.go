@@ -127,6 +127,7 @@ func FuzzAnswerQuery(f *testing.F) {
 // TestHostileQueries sends messages that are no queries to the resolver. A process that writes slowly, or that does not
 // read, does not keep others from their answers.
 func TestHostileQueries(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, broker.Rules{Hosts: []string{"api.example.com:443"}})
 	r.SetResolver(dnsServer(t, map[string][]string{"api.example.com.": {"198.51.100.1"}}))
 	out := r.python(`

@@ -96,10 +96,7 @@ func (b *Broker) answer(listener int, n *notification) {
 	}
 	c.close() // before the process goes on: it may close the socket, and use its port again
 	r := response{id: n.id, errno: -int32(errnoOf(err))}
-	lost := ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) == unix.ENOENT
-	if c.cookie != 0 {
-		b.unanswered.end(c.cookie, lost)
-	}
+	_ = ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)) // ENOENT: the thread does not wait any more
 }
 
 // errnoOf returns the number of an error of connect. Errors without a number deny.
@@ -120,45 +117,22 @@ func ioctl(fd int, request uintptr, argument unsafe.Pointer) error {
 	return nil
 }
 
-// unanswered counts the calls for each socket that have no answer yet, by its cookie. If a signal interrupts connect
-// before Linux 5.19, the answer is lost. The process repeats the call, and must not get the error of a second connect.
-type unanswered struct {
-	mu    sync.Mutex
-	calls map[uint64]int
+// callsRepeat reports whether a signal can interrupt connect after its notification arrived here. Before Linux 5.19 the
+// process then repeats the call, whether or not the socket is connected already. A filter without a program fails with
+// EINVAL if its flags are unknown.
+func callsRepeat() bool {
+	_, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER,
+		unix.SECCOMP_FILTER_FLAG_NEW_LISTENER|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, 0)
+	return e == unix.EINVAL
 }
 
-// maxUnanswered limits the sockets whose answer was lost.
-const maxUnanswered = 1024
-
-func (u *unanswered) begin(cookie uint64) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.calls == nil || len(u.calls) >= maxUnanswered {
-		u.calls = map[uint64]int{}
-	}
-	u.calls[cookie]++
-}
-
-// repeated returns the error of a call that may be a repetition.
-func (u *unanswered) repeated(cookie uint64, err error) error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	switch {
-	case u.calls[cookie] < 2:
-		return err
-	case err == unix.EISCONN:
+// errorOfRepetition returns the error of a call that may be a repetition.
+func errorOfRepetition(err error) error {
+	switch err {
+	case unix.EISCONN:
 		return nil
-	case err == unix.EALREADY:
+	case unix.EALREADY:
 		return unix.EINPROGRESS
 	}
 	return err
-}
-
-// end ends a call. A lost answer stays until the repetition has one.
-func (u *unanswered) end(cookie uint64, lost bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if !lost {
-		delete(u.calls, cookie)
-	}
 }

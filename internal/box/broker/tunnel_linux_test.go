@@ -63,6 +63,7 @@ def through(host, port):
 
 // TestHalfClose sends more than all buffers hold, ends its direction, and reads the answer.
 func TestHalfClose(t *testing.T) {
+	t.Parallel()
 	const size = 8 << 20
 	port := listener(t, func(conn *net.TCPConn) {
 		b, err := io.ReadAll(conn)
@@ -87,6 +88,7 @@ print(n)
 
 // TestErrorsOfHosts checks the errors that a process gets for hosts that fail, with blocking sockets and others.
 func TestErrorsOfHosts(t *testing.T) {
+	t.Parallel()
 	port := listener(t, func(conn *net.TCPConn) { _, _ = conn.Read(make([]byte, 1)); _ = conn.SetLinger(0) })
 	dead, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -281,6 +283,7 @@ threading.Event().wait()
 
 // TestClosedBroker closes the broker while a process holds a tunnel.
 func TestClosedBroker(t *testing.T) {
+	t.Parallel()
 	port := listener(t, func(conn *net.TCPConn) { _, _ = io.Copy(conn, conn) })
 	r := namedRig(t, "echo.example.com", port)
 	cmd := exec.Command(program(t, "/usr/bin/python3"), "-c", through+`
