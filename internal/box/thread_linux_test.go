@@ -34,7 +34,7 @@ func confinedThreads(t *testing.T) (confined []string) {
 
 // TestWeAreNeverConfined starts children beside goroutines that read a file which no child may read.
 func TestWeAreNeverConfined(t *testing.T) {
-	starts := fixture.Size(t, 30, 2000)
+	starts := fixture.Size(t, 16, 2000)
 	for _, procs := range []int{1, 2, 16} {
 		t.Run("", func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
