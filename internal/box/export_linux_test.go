@@ -48,3 +48,6 @@ const FilterArch = filterArch
 
 // Check kills a child that the kernel does not show as confined.
 func Check(child *os.Process) error { return (&confinement{filtered: true}).check(child) }
+
+// EnterGroup moves a child into a cgroup of its own below parent.
+func (b *Box) EnterGroup(child *os.Process, parent string) error { return b.enterGroup(child, parent) }
