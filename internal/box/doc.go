@@ -17,9 +17,10 @@
 // # Limits
 //
 // Landlock does not cover the metadata of files. A confined process can see the size and times of any file that
-// its user can, and can change the mode and times of the user's files. It can read /proc/PID/cmdline of other
-// processes unless NoProc is set. Memory and the number of processes are limited only where the user may divide a
-// cgroup v2.
+// its user can. It can change the mode and times of the user's files, and watch directories for changes. It can
+// read /proc/PID/cmdline of other processes unless NoProc is set, and change the priority of the user's processes.
+// Before Linux 6.12 it can signal them, as [Supported] reports. Memory and the number of processes are limited only
+// where the user may divide a cgroup v2. Package attack shows these limits.
 //
 // # Concurrency
 //

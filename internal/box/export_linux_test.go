@@ -1,6 +1,10 @@
 package box
 
-import "golang.org/x/sys/unix"
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
 
 // Kernel describes a kernel for tests.
 type Kernel struct {
@@ -41,3 +45,9 @@ var OnOwnThread = onOwnThread
 
 // FilterArch is the name of this processor in seccomp.
 const FilterArch = filterArch
+
+// Check kills a child that the kernel does not show as confined.
+func Check(child *os.Process) error { return (&confinement{filtered: true}).check(child) }
+
+// EnterGroup moves a child into a cgroup of its own below parent.
+func (b *Box) EnterGroup(child *os.Process, parent string) error { return b.enterGroup(child, parent) }

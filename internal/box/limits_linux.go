@@ -51,7 +51,7 @@ func (b *Box) limit(child *os.Process, owner *syscall.Credential, k kernel) erro
 		}
 	})
 	if err == nil && k.limits && (b.Limits.Memory > 0 || b.Limits.Processes > 0) {
-		err = b.enterGroup(child)
+		err = b.enterGroup(child, limitParent())
 	}
 	if err == nil || errors.Is(err, unix.ESRCH) { // it has ended already
 		return nil
@@ -88,9 +88,8 @@ func setLimit(child *os.Process, resource int, most uint64) error {
 // groupPrefix begins the names of our cgroups.
 const groupPrefix = "indus-box-"
 
-// enterGroup moves a child into a cgroup of its own, together with processes that it has started by then.
-func (b *Box) enterGroup(child *os.Process) error {
-	parent := limitParent()
+// enterGroup moves a child into a cgroup of its own below parent, with the processes that it has started by then.
+func (b *Box) enterGroup(child *os.Process, parent string) error {
 	removeEmptyGroups(parent)
 	dir := filepath.Join(parent, groupPrefix+strconv.Itoa(child.Pid))
 	if err := os.Mkdir(dir, 0o755); err != nil && !os.IsExist(err) {

@@ -34,7 +34,7 @@ func confinedThreads(t *testing.T) (confined []string) {
 
 // TestWeAreNeverConfined starts children beside goroutines that read a file which no child may read.
 func TestWeAreNeverConfined(t *testing.T) {
-	starts := fixture.Size(t, 30, 2000)
+	starts, readerCount := fixture.Size(t, 16, 2000), fixture.Size(t, 16, 64)
 	for _, procs := range []int{1, 2, 16} {
 		t.Run("", func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
@@ -42,7 +42,7 @@ func TestWeAreNeverConfined(t *testing.T) {
 			b := r.boxed()
 			var stop atomic.Bool
 			var readers, starters sync.WaitGroup
-			for range 64 {
+			for range readerCount {
 				readers.Go(func() {
 					for !stop.Load() {
 						if _, err := os.ReadFile(r.secret); err != nil {

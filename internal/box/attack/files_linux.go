@@ -98,6 +98,13 @@ func fileAttacks() []Attack {
 		{"write-readable", "write to a file that may be read", Denied, func(s *scene) error {
 			return write(s.Readable, os.O_WRONLY)
 		}},
+		{"write-linked", "write to a file that may be read, through a hard link", Denied, func(s *scene) error {
+			link := inHome("readable")
+			if err := os.Link(s.Readable, link); err != nil {
+				return err
+			}
+			return write(link, os.O_WRONLY)
+		}},
 		{"truncate", "empty a file outside", Denied, func(s *scene) error { return os.Truncate(s.Secret, 0) }},
 		{"truncate-readable", "empty a file that may be read, while reading it", Denied, func(s *scene) error {
 			return write(s.Readable, os.O_RDONLY|os.O_TRUNC)
