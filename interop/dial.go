@@ -47,7 +47,7 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 		if t.Sandbox != nil {
 			var variables []string
 			command.Box, variables = t.Sandbox.Confine(nil, func(d broker.Denial) { e.deny(d.What, d.Target) })
-			command.Env = append(command.Env, variables...)
+			command.Env = append(variables, command.Env...) // of two entries with one key, the last counts
 		}
 		return conn.DialStdio(ctx, conn.Command{Fresh: t.Fresh, Command: command}, o)
 	case config.HTTP:

@@ -1,9 +1,11 @@
 package interop_test
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/indusagi/indus/internal/testkit/fixture"
@@ -66,5 +68,40 @@ func TestServersListTheirToolsInAStrictSandbox(t *testing.T) {
 			}
 		}
 		m.Close()
+	}
+}
+
+// dialServer is a server in Node that lists one tool for each address that it can connect to.
+const dialServer = `
+const net=require("net"),rl=require("readline").createInterface({input:process.stdin});
+const dial=a=>new Promise(r=>net.connect(+a.split(":")[1],a.split(":")[0]).on("connect",()=>r(true)).on("error",()=>r(false)));
+rl.on("line",async l=>{const m=JSON.parse(l);if(m.id===undefined)return;let result={};
+if(m.method==="initialize")result={protocolVersion:m.params.protocolVersion,capabilities:{tools:{}},serverInfo:{name:"d",version:"1"}};
+if(m.method==="tools/list"){result={tools:[]};for(const a of process.argv.slice(1))if(await dial(a))
+result.tools.push({name:"port_"+a.split(":")[1],inputSchema:{type:"object"}})}
+console.log(JSON.stringify({jsonrpc:"2.0",id:m.id,result}))})`
+
+// A server connects to the hosts of its row, and to no other one.
+func TestAServerConnectsToTheHostsOfItsRow(t *testing.T) {
+	t.Parallel()
+	var ports []string
+	for range 2 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ports = append(ports, strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+	}
+	args := []string{"-e", dialServer, "127.0.0.1:" + ports[0], "127.0.0.1:" + ports[1]}
+	s := boxed(config.Server{ID: "d", Transport: config.Stdio{Command: peers.Node(t), Args: args}}, openDir(t))
+	s.Transport.(config.Stdio).Sandbox.Hosts = []string{"localhost:" + ports[0]}
+	m := mount(t, t.Context(), []config.Server{s}, nil)
+	var names []string
+	for _, d := range m.Box.Descriptors() {
+		names = append(names, d.Name)
+	}
+	if want := config.QualifiedName("d", "port_"+ports[0]); !slices.Equal(names, []string{want}) {
+		t.Errorf("tools %v, want %s; status %+v", names, want, m.Fleet.Status())
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/indusagi/indus/internal/box"
 	"github.com/indusagi/indus/internal/box/attack"
+	"github.com/indusagi/indus/internal/box/broker"
 )
 
 const insideVariable = "INDUS_BOX_ATTACK"
@@ -45,7 +46,9 @@ func TestEveryAttackCanSucceed(t *testing.T) {
 // boxed returns a sandbox, and makes this program attack from its inside.
 func boxed(t *testing.T) *box.Box {
 	t.Setenv(insideVariable, "1")
-	b := &box.Box{}
+	b := &box.Box{Broker: func(writable []string) (box.Broker, error) {
+		return broker.New(broker.Rules{Write: writable}, nil)
+	}}
 	if os.Geteuid() == 0 {
 		b.User = "65534"
 	}
