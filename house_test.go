@@ -59,7 +59,7 @@ var roomBudget = map[string]int{
 	"ledger":    4970,
 	"mcpconfig": 12230,
 	"operation": 2520,
-	"replica":   3322,
+	"replica":   3325,
 	"schema":    9527,
 	"toolbox":   4183,
 }

@@ -64,10 +64,11 @@ func (s *Set) MayList(r *Request, items []Item) []bool {
 }
 
 // decideAll decides about an action, and about the actions that it requires. /a%40b and /a@b are two paths, and one for
-// a server that decodes them: a rule for the plain path is a rule for both.
+// a server that decodes them: a rule for the plain path is a rule for both. So is a rule for a URL without a user and a
+// fragment, which name no other resource.
 func (d *decision) decideAll(e *environment, action Action, anyArguments bool) Verdict {
 	verdict := d.decideSpelled(e, action, anyArguments)
-	if e.item.Kind != Resource || !verdict.Allowed || !strings.Contains(e.item.Name, "%") {
+	if e.item.Kind != Resource || !verdict.Allowed || !strings.ContainsAny(e.item.Name, "%#@") {
 		return verdict
 	}
 	u, err := parseURI(e.item.Name)

@@ -14,8 +14,10 @@ import (
 
 // uri is a URI in canonical form.
 type uri struct {
-	text                      string
-	plain                     string // text with all characters decoded that a path may have: a server may decode them
+	text string
+	// plain is the text as a server may read it: with all characters decoded that a path may have, and without the user
+	// and the fragment of a URL, which name no other resource.
+	plain                     string
 	scheme, host, path, query string
 	port                      int64
 	hasHost, hasPort          bool
@@ -105,7 +107,12 @@ func parseURI(text string) (uri, error) {
 	}
 	u.text = written
 	plain, err := decode(u.path, isInPath)
-	u.plain = written[:before] + plain + written[before+len(u.path):]
+	start, end := written[:before], written[before+len(u.path):]
+	if special && u.scheme != "file" {
+		start = u.scheme + "://" + authority[strings.LastIndexByte(authority, '@')+1:]
+		end, _, _ = strings.Cut(end, "#")
+	}
+	u.plain = start + plain + end
 	return u, err
 }
 

@@ -87,12 +87,13 @@ func TestARuleForAPathIsForItsEncodings(t *testing.T) {
 		`forbid(principal, action, resource == Resource::"fs/file:///a@b(1)");`:                    "file:///a@b(1) file:///a%40b(1) file:///a%40b%281%29 file:///a@b%281)",
 		`forbid(principal, action, resource is Resource) when { resource.path like "*@*" };`:       "file:///a@b(1) file:///a%40b(1) file:///a%40b%281%29 file:///a@b%281) x://h/a%40 x:a%40 https://h/a@?q=1 https://h/%40/b",
 		`forbid(principal, action, resource is Resource) when { resource.path == "/a%3Bb" };`:      "file:///a%3Bb",
-		`forbid(principal, action == Action::"list", resource == Resource::"fs/https://h/a;b=c");`: "https://h/a;b=c https://h/a%3Bb%3Dc",
+		`forbid(principal, action == Action::"list", resource == Resource::"fs/https://h/a;b=c");`: "https://h/a;b=c https://h/a%3Bb%3Dc https://u@h/a;b=c#x",
+		`forbid(principal, action, resource == Resource::"fs/https://h/?a%40");`:                   "https://h/?a%40 https://u:p@h/?a%40#%40",
 	} {
 		s := parse(t, `permit(principal, action, resource); `+rule)
 		for _, uri := range strings.Fields("file:///a@b(1) file:///a%40b(1) file:///a%40b%281%29 file:///a@b%281) x://h/a%40 " +
 			"x:a%40 https://h/a@?q=1 https://h/%40/b file:///a%3Bb file:///a;b https://h/a;b=c https://h/a%3Bb%3Dc " +
-			"https://h/a%20%C3%A4 https://h/?a%40 https://h/a%25") {
+			"https://h/a%20%C3%A4 https://h/?a%40 https://h/a%25 https://u@h/a;b=c#x https://u:p@h/?a%40#%40 x://u@h/a#x") {
 			r := call("alice", "", "", "")
 			r.Action, r.Item = policy.Read, policy.Item{Kind: policy.Resource, Server: "fs", Name: uri}
 			want := !slices.Contains(strings.Fields(covered), uri)

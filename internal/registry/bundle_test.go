@@ -131,6 +131,7 @@ func TestHostileBundles(t *testing.T) {
 		{"a preload", zipped(t, "manifest.json", manifest("node", `,"env":{"LD_PRELOAD":"${__dirname}/x.so"}`)), "", "it sets the variable LD_PRELOAD"},
 		{"options of node", zipped(t, "manifest.json", manifest("node", `,"env":{"NODE_OPTIONS":"--require ${__dirname}/x.js"}`)), "", "NODE_OPTIONS"},
 		{"options of Java", zipped(t, "manifest.json", manifest("node", `,"env":{"JAVA_TOOL_OPTIONS":"-javaagent:x"}`)), "", "JAVA_TOOL_OPTIONS"},
+		{"a hook of .NET", zipped(t, "manifest.json", manifest("node", `,"env":{"DOTNET_STARTUP_HOOKS":"${__dirname}/x.dll"}`)), "", "DOTNET_STARTUP_HOOKS"},
 		{"modules elsewhere", zipped(t, "manifest.json", manifest("python3", `,"env":{"PYTHONPATH":"${__dirname}/lib:/tmp"}`)), "", "PYTHONPATH"},
 		{"modules above", zipped(t, "manifest.json", manifest("python3", `,"env":{"PYTHONPATH":"${__dirname}/../../lib"}`)), "", "PYTHONPATH"},
 		{"a variable", zipped(t, "manifest.json", manifest("node", `,"args":["${cmd:id}"]`)), "", "no registry writes variables"},

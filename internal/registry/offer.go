@@ -260,7 +260,8 @@ var launcherVariables = strings.Fields("npm_ node_ uv_ pip_ python docker_ podma
 	"tmpdir http_proxy https_proxy all_proxy no_proxy bash_env env shellopts ifs xdg_ appdata comspec systemroot " +
 	"userprofile homedrive homepath localappdata programdata pathext windir openssl_ gconv_path glibc_tunables " +
 	"container_host containers_ registry_auth_file netrc curl_ sslkeylogfile tmp temp java_tool_options _java_options " +
-	"jdk_java_options perl5opt perl5lib perllib rubyopt rubylib bundle_ gem_ lua_init php_ini_scan_dir")
+	"jdk_java_options classpath perl5opt perl5lib perllib rubyopt rubylib bundle_ gem_ lua_init php_ini_scan_dir " +
+	"dotnet_ coreclr_ complus_ cor_profiler cor_profiler_ cor_enable_profiling deno_ bun_ psmodulepath zdotdir")
 
 // plainVariables are variables of launchers that choose no code and no address.
 var plainVariables = strings.Fields("node_env pythonunbuffered pythonioencoding pythonutf8 pythondontwritebytecode")

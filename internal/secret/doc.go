@@ -1,9 +1,9 @@
 // Package secret recognizes secrets and masks them in texts.
 //
-// A [Set] holds the secret values of one server, and masks them in the output of that server:
-// verbatim, URL-escaped, JSON-escaped, as an HTML entity, in hexadecimal and in base64 (in any
-// alphabet and alignment). It also masks the rest of a value that was cut. [Text], [URL] and [Args]
-// need no values: they mask parts of a configuration that look like credentials.
+// A [Set] holds the secret values of one server, and masks them in the output of that server: verbatim, URL-escaped,
+// JSON-escaped, as an HTML entity, quoted-printable, as bytes in hexadecimal or decimal, and in base64 (in any alphabet
+// and alignment, also twice). It also masks the rest of a value that was cut. [Text], [URL] and [Args] need no values:
+// they mask parts of a configuration that look like credentials.
 //
 // Masking is for text that people see. Results of tools and lists of tools are passed on unmasked,
 // except for tokens of a sign-in: see [Set.Result]. Masking protects against servers that repeat

@@ -148,7 +148,7 @@ func (d *document) read() {
 			i++
 		default:
 			end := scalarEnd(d.raw, i)
-			if isNumber := b == '-' || '0' <= b && b <= '9'; c.hides && isNumber {
+			if isNumber := b == '-' || '0' <= b && b <= '9'; isNumber && c.hidesText(string(d.raw[i:end])) {
 				d.replace(i, end, wire.Quote(hiddenText(string(d.raw[i:end]))))
 			}
 			c.hides = false

@@ -47,16 +47,18 @@ func secretFormats() (out [256][]secretFormat) {
 	var all []secretFormat
 	all = append(all, formatRows(&wordChars, 16, "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "hf_", "lin_api_",
 		"ntn_", "dop_v1_", "sbp_", "glsa_", "glc_", "gsk_", "pplx-", "napi_", "shpat_", "shpca_", "shppa_",
-		"shpss_", "AKIA", "ASIA")...)
+		"shpss_", "AKIA", "ASIA", "dckr_pat_", "dckr_oat_", "whsec_")...)
 	all = append(all, formatRows(&dashChars, 16, "glpat-", "sk-", "figd_", "ya29.", "sntrys_", "sntryu_",
-		"nvapi-", "ATATT3x")...)
+		"nvapi-", "ATATT3x", "ATCTT3x", "hvs.", "hvb.", "glrt-", "gldt-", "glptt-", "GOCSPX-", "CFPAT-", "PMAK-",
+		"AGE-SECRET-KEY-1")...)
 	all = append(all, formatRows(&dashChars, 10, "xoxa-", "xoxb-", "xoxp-", "xoxo-", "xoxs-", "xoxr-",
 		"xapp-")...)
 	all = append(all, formatRows(&wordChars, 10, "sk_live_", "sk_test_", "rk_live_", "rk_test_")...)
 	all = append(all, formatRows(&wordChars, 20, "npm_")...)
 	all = append(all, formatRows(&dashChars, 20, "AIza", "pypi-")...)
 	all = append(all, formatRows(&dashChars, 12, "tvly-")...)
-	all = append(all, formatRows(&wordChars, 24, "fc-")...)
+	all = append(all, formatRows(&wordChars, 24, "fc-", "xai-", "r8_")...)
+	all = append(all, formatRows(&wordChars, 32, "dapi", "pul-", "sgp_")...)
 	all = append(all, secretFormat{"SG.", &dashChars, []int{16, 1}}, secretFormat{"eyJ", &dashChars, []int{8, 8, 0}})
 	for _, f := range all {
 		out[f.prefix[0]] = append(out[f.prefix[0]], f)

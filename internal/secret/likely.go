@@ -185,14 +185,16 @@ func isRunValue(v string) bool {
 	return v[0] != '$' || strings.Trim(v[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" // $TOKEN
 }
 
-// isKey reports whether the value of a name "key" is a secret. The name of a key of a keyboard has no digits.
+// isKey reports whether the value of a plain name is a secret. The name of a key of a keyboard has no digits, and the
+// number of tests that pass has few.
 func isKey(v string) bool {
 	begin := v[:min(len(v), 2*maxWord)]
 	return isNoWord(v) && strings.ContainsAny(begin, digits) && !strings.Contains(begin, markStart)
 }
 
-// isPlainKey reports whether a name is "key". That is often no secret, such as that of a cache or a keyboard.
-func isPlainKey(name string) bool { return len(name) == 3 && strings.EqualFold(name, "key") }
+// isPlainKey reports whether a name is "key" or "pass". That is often no secret, such as the key of a cache or a
+// keyboard, or a result of tests.
+func isPlainKey(name string) bool { return strings.EqualFold(name, "key") || strings.EqualFold(name, "pass") }
 
 // afterScheme returns the index after the word in front of a credential at p, or p.
 func (x *scanner) afterScheme(name string, p int) int {

@@ -66,6 +66,9 @@ func TestMaskLikelyInText(t *testing.T) {
 		"Authorization: a(ghp_0123456789abcdefghij://;":                                                             "Authorization: a(<secret: 24 characters>://;",
 		"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANB\nAuthorization: abcdefg":                                        "-----BEGIN PRIVATE KEY-----\n<secret: 13 characters>\nAuthorization: <secret: 7 characters>",
 		"-----BEGIN PRIVATE KEY-----\na token=abcdefg b\n-----END PRIVATE KEY-----":                                 "-----BEGIN PRIVATE KEY-----\na token=<secret: 7 characters> b\n-----END PRIVATE KEY-----",
+		"DB_PASS=hunter2 compass=northwest pass=required":                                                           "DB_PASS=<secret: 7 characters> compass=northwest pass=required",
+		"https://h/?X-Amz-Signature=0123456789abcdef":                                                               "https://h/?X-Amz-Signature=<secret: 16 characters>",
+		"dckr_pat_0123456789abcdefghij whsec_0123456789abcdefghij hvs.0123456789abcdefghij dapi0123456789":          "<secret: 29 characters> <secret: 26 characters> <secret: 24 characters> dapi0123456789",
 		`{"TOKEN":"abc"}`: `{"TOKEN":"<secret: 3 characters>"}`,
 	} {
 		if got := maskText(text); got != want {
@@ -100,6 +103,7 @@ func TestMaskLikely(t *testing.T) {
 		`[{"value":"token=abcdefg","name":"token"},{"key":12345678,"value":"a"}]`:                               `[{"value":"<secret: 13 characters>","name":"token"},{"key":"<secret: 8 characters>","value":"a"}]`,
 		`{"name":"ghp_0123456789abcdefghij","value":1}`:                                                         `{"name":"<secret: 24 characters>","value":1}`,
 		`{"secretKeyRef":{"name":"db","key":"password"},"key":"Control+Shift+ArrowLeft"}`:                       `{"secretKeyRef":{"name":"db","key":"password"},"key":"Control+Shift+ArrowLeft"}`,
+		`{"smtpPass":"my dog","pass":12,"tests":{"pass":true,"user.jwt":1},"bypass":"a"}`:                       `{"smtpPass":"<secret: 6 characters>","pass":12,"tests":{"pass":true,"user.jwt":"<secret: 1 character>"},"bypass":"a"}`,
 		`{"key":"Enter"}`:        `{"key":"Enter"}`,
 		`{"key":"abcDEF123456"}`: `{"key":"<secret: 12 characters>"}`,
 		`{"token":"<secret: 12 characters>","authorization":"Bearer <secret: 1 character>"}`: `{"token":"<secret: 12 characters>","authorization":"Bearer <secret: 1 character>"}`,

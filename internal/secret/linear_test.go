@@ -18,6 +18,7 @@ var shapes = []string{
 	"://a:", "://user:secret-of-the-user@h/", "ghp_", "eyJ_______.", "eyJhbGciOi.eyJhbGciOi.", "-----BEGIN PRIVATE KEY----- ",
 	"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANB\n", "<secret: 1", "aHVudGVyMWh1bnRlcg==", "{", "[", `{"token":`, `{"properties":{"token":`, `["--token",`,
 	`{"name":"token","value":"abcdefgh"},`, "token=$(", "token:://", "key=x<secret: 1 character>", "<token>", "-u a:b ", "name=\"token\"\n\n", `\<token>ab-`, `{"value":"a","name":"token"},`, "-----BEGIN PRIVATE KEY-----\na: b\n", "cookie: a=b; ", "password: a b\n", "ключ=", "the token is wrong. ",
+	"68:", "104, ", `\u{68}`, "&amp;", "=68", "YUhW",
 }
 
 // TestMaskingIsLinear checks that the time grows as the text does, which is at most 20 ms for 1 MiB.

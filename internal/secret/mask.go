@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"html"
 	"net/http"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 
@@ -17,8 +18,8 @@ func (s *Set) Mask(text string) string { return s.mask(text, false) }
 // Tail is Mask for the end of a longer text. The text may begin within a secret.
 func (s *Set) Tail(text string) string { return s.mask(text, true) }
 
-// mask returns the masked text. If a secret is escaped in another form and then URL-escaped, it
-// returns the URL-unescaped text, masked.
+// mask returns the masked text. If a secret is escaped in another form and then once more for a URL or a page, it
+// returns the text without the outer escapes, masked.
 func (s *Set) mask(text string, tail bool) string {
 	if s == nil || text == "" {
 		return text
@@ -31,21 +32,31 @@ func (s *Set) mask(text string, tail bool) string {
 	}
 	s.once.Do(s.build)
 	text = s.maskOnce(text, tail)
-	plain := text
-	for range maxPercent {
-		before := plain
-		if plain = unescapePercent(before); plain == before {
-			break
-		}
-		if masked := s.maskOnce(plain, tail); masked != plain {
-			return masked
+	for _, unescape := range []func(string) string{unescapePercent, unescapeEntities} {
+		plain := text
+		for range maxOuter {
+			before := plain
+			if plain = unescape(before); plain == before {
+				break
+			}
+			if masked := s.maskOnce(plain, tail); masked != plain {
+				return masked
+			}
 		}
 	}
 	return text
 }
 
-// maxPercent limits how often a text is URL-unescaped. A text may be escaped any number of times: "%252525…".
-const maxPercent = 3
+// maxOuter limits how often outer escapes are decoded. A text may be escaped any number of times: "%252525…".
+const maxOuter = 3
+
+// unescapeEntities returns a text whose entities of HTML are escaped once less, if they are escaped as HTML or as JSON.
+func unescapeEntities(s string) string {
+	if strings.Contains(s, "&amp;") || strings.Contains(s, `\u0026`) {
+		return strings.NewReplacer("&amp;", "&", `\u0026`, "&").Replace(s)
+	}
+	return s
+}
 
 // maskOnce masks secrets that are escaped once.
 func (s *Set) maskOnce(text string, tail bool) string {
@@ -140,11 +151,11 @@ func (s *Set) Header(h http.Header) {
 
 // longestAt returns the longest secret that begins at i, and its end. If none begins there, the end is 0.
 func (s *Set) longestAt(text string, i int) (longest *needle, end int) {
-	var nextByte byte // set if it can only stand for itself
-	if i+1 < len(text) && alphanumeric(text[i+1]) && alphanumeric(text[i]) {
-		nextByte = text[i+1]
-	}
+	nextByte := literalAfter(text, i)
 	try := func(first byte) {
+		if nextByte != 0 && s.secondBytes[first][nextByte/64]&(1<<(nextByte%64)) == 0 {
+			return
+		}
 		list := s.byFirstByte[first]
 		for k := range list {
 			if nextByte != 0 && nextByte != list[k].text[1] {
@@ -161,7 +172,7 @@ func (s *Set) longestAt(text string, i int) (longest *needle, end int) {
 		try('+') // in the other alphabet of base64
 	case '_':
 		try('/')
-	case '\\', '%', '&':
+	case '\\', '%', '&', '=':
 		if s.isKnownEscape(text, i) {
 			break
 		}
@@ -174,6 +185,23 @@ func (s *Set) longestAt(text string, i int) (longest *needle, end int) {
 	return longest, end
 }
 
+// literalAfter returns the byte after i if the bytes up to it can only stand for themselves, or 0.
+func literalAfter(text string, i int) byte {
+	if i+1 >= len(text) || strings.IndexByte(`\%&=`, text[i]) >= 0 {
+		return 0
+	}
+	switch next := text[i+1]; next {
+	case '=':
+		if _, ok := unhex(text, i+2, 2); !ok && lineBreak(text[i+1:]) == 0 {
+			return next
+		}
+	case '\\', '%', '&', '-', '_', '+', ' ', ',', ':', '\t', '\r', '\n':
+	default:
+		return next
+	}
+	return 0
+}
+
 // isKnownEscape reports whether no secret begins with the escape at i, or longestAt has looked for it at i-1. This is
 // the common case.
 func (s *Set) isKnownEscape(text string, i int) bool {
@@ -184,6 +212,9 @@ func (s *Set) isKnownEscape(text string, i int) bool {
 			_, ok = unhex(text, i+3, 2)
 			return !ok
 		}
+		return !ok || len(s.byFirstByte[c]) == 0
+	case text[i] == '=':
+		c, ok := unhex(text, i+1, 2)
 		return !ok || len(s.byFirstByte[c]) == 0
 	case text[i] == '&':
 		return strings.IndexByte(text[i:min(len(text), i+12)], ';') < 0
@@ -212,6 +243,13 @@ func (n *needle) match(text string, i, j int) (end int, ok bool) {
 	for from := j; j < len(n.text); {
 		if i == len(text) {
 			return i, j-from >= Least
+		}
+		if read := n.separator(text[i:], len(n.text)-j); read > 0 && j > from {
+			i += read
+			if n.list {
+				j++
+			}
+			continue
 		}
 		steps := n.steps(text[i:], n.text[j:])
 		if len(steps) == 0 {
@@ -254,14 +292,14 @@ func (n *needle) steps(s, want string) (out []step) {
 		if have >= need {
 			out = []step{{have, need}}
 		}
-		if at := backslashes(s); at < len(s) && strings.IndexByte("uUx", s[at]) >= 0 { // \u005c is a backslash
+		if at := backslashes(s); at < len(s) && strings.IndexByte("uUx1", s[at]) >= 0 { // \u005c or \134 is a backslash
 			decodeEscape(s, func(is string, read int) {
 				if is == `\` {
 					out = append(out, step{read, 1})
 				}
 			})
 		}
-	case c == '\\', c == '%', c == '&':
+	case c == '\\', c == '%', c == '&', c == '=' && len(s) > 2 && hexValue(s[1]) < 16 && hexValue(s[2]) < 16:
 		decodeEscape(s, func(is string, read int) {
 			if strings.HasPrefix(want, is) || is == "+" && want[0] == ' ' {
 				out = append(out[:len(out):len(out)], step{read, len(is)})
@@ -271,9 +309,10 @@ func (n *needle) steps(s, want string) (out []step) {
 	return out
 }
 
-// lineBreak returns the length of a line break at the beginning of s, also an escaped one, with the blanks after it.
+// lineBreak returns the length of a line break at the beginning of s, also an escaped one or that of a mail, with the
+// blanks after it.
 func lineBreak(s string) (n int) {
-	for _, end := range []string{"\r\n", "\n", `\r\n`, `\n`} {
+	for _, end := range []string{"\r\n", "\n", `\r\n`, `\n`, "=\r\n", "=\n"} {
 		if strings.HasPrefix(s, end) {
 			n = len(end)
 			break
@@ -290,6 +329,23 @@ func isWrapped(s string, next byte) bool {
 	n := lineBreak(s)
 	return n > 0 && n < len(s) && s[n] == next
 }
+
+// separator returns the length of the text between two bytes of a dump at the beginning of s, such as ":" or ", 0x". It
+// returns 0 where the needle has none. left is the length of the rest of the needle.
+func (n *needle) separator(s string, left int) (read int) {
+	if !(n.hex && left%2 == 0 || n.list && n.text[len(n.text)-left] == ',') || strings.IndexByte(separators, s[0]) < 0 {
+		return 0
+	}
+	for end := min(len(s), maxIndent); read < end && strings.IndexByte(separators, s[read]) >= 0; {
+		read++
+	}
+	if strings.HasPrefix(s[read:], "0x") {
+		read += len("0x")
+	}
+	return read
+}
+
+const separators = " ,:-\t\r\n"
 
 var oneByte = []step{{1, 1}}
 
@@ -324,8 +380,8 @@ func backslashes(s string) int {
 }
 
 // decodeEscape calls report with each possible meaning of the escape at the beginning of s, and with its
-// length. It reads escapes of JSON and most languages, of URLs and of HTML. Escapes may be escaped
-// themselves.
+// length. It reads escapes of JSON and most languages, of URLs, of HTML and of mails (quoted-printable). Escapes may be
+// escaped themselves.
 func decodeEscape(s string, report func(text string, read int)) {
 	switch s[0] {
 	case '%':
@@ -336,6 +392,10 @@ func decodeEscape(s string, report func(text string, read int)) {
 			if !strings.HasPrefix(s[offset:], "25") {
 				return
 			}
+		}
+	case '=':
+		if b, ok := unhex(s, 1, 2); ok {
+			report(string([]byte{byte(b)}), 3)
 		}
 	case '&':
 		if end := strings.IndexByte(s[:min(len(s), 12)], ';'); end > 0 {
@@ -351,6 +411,16 @@ func decodeEscape(s string, report func(text string, read int)) {
 		switch c := s[offset]; c {
 		case 'n', 'r', 't':
 			report(string("\n\r\t"[strings.IndexByte("nrt", c)]), offset+1)
+		case '0', '1', '2', '3': // three octal digits
+			report(string(rune(c)), offset+1)
+			if offset+3 <= len(s) {
+				if b, err := strconv.ParseUint(s[offset:offset+3], 8, 8); err == nil {
+					report(string([]byte{byte(b)}), offset+3)
+				}
+			}
+		case '&': // in a page
+			report("&", offset+1)
+			decodeEscape(s[offset:], func(text string, read int) { report(text, offset+read) })
 		case 'x':
 			if b, ok := unhex(s, offset+1, 2); ok {
 				report(string([]byte{byte(b)}), offset+3)
@@ -360,6 +430,12 @@ func decodeEscape(s string, report func(text string, read int)) {
 				report(string(r), offset+9)
 			}
 		case 'u':
+			if in, _, ok := strings.Cut(s[offset+1:min(len(s), offset+9)], "}"); ok && in != "" && in[0] == '{' {
+				if r, err := strconv.ParseUint(in[1:], 16, 32); err == nil {
+					report(string(rune(r)), offset+2+len(in))
+				}
+				return
+			}
 			high, ok := unhex(s, offset+1, 4)
 			if low, pair := unhex(s, 2*offset+6, 4); pair && utf16.IsSurrogate(high) {
 				report(string(utf16.DecodeRune(high, low)), 2*offset+10)

@@ -63,12 +63,12 @@ func foldName(name string) string {
 
 // secretParts are parts of names of secrets, by their first letter.
 var secretParts = [256][]string{
-	'a': {"apikey", "accesskey", "authkey", "authorization", "accountkey"},
-	'c': {"credential", "cookie"},
+	'a': {"apikey", "accesskey", "authkey", "authorization", "accountkey", "amzsignature"},
+	'c': {"credential", "cookie", "connectionstring"},
 	'e': {"encryptionkey"},
 	'm': {"masterkey"},
 	'p': {"passw", "privatekey", "passphrase"},
-	's': {"secret", "signingkey"},
+	's': {"secret", "signingkey", "sharedkey", "subscriptionkey"},
 	't': {"token"},
 }
 
@@ -87,11 +87,23 @@ func hasSecretPart(plain, name string) bool {
 		return len(plain) == 3
 	case "pwd":
 		return true
-	case "pat": // a word of its own, unlike "compat"
-		before := strings.TrimRight(name, "paPAtT")
-		return before == "" || strings.ContainsAny(before[len(before)-1:], "_-.") || strings.HasSuffix(name, "Pat")
+	case "pat": // unlike "compat"
+		return hasLastWord(name, "pat")
+	case "ass": // unlike "compass"
+		return hasLastWord(name, "pass")
+	case "jwt":
+		return hasLastWord(name, "jwt")
 	}
 	return strings.HasSuffix(plain, "auth") && plain != "oauth" // a way to sign in, such as ?oauth=initialize
+}
+
+// hasLastWord reports whether the last word of a name, such as DB_PASS, smtpPass or pass, is word.
+func hasLastWord(name, word string) bool {
+	before := len(name) - len(word)
+	if before < 0 || !strings.EqualFold(name[before:], word) {
+		return false
+	}
+	return before == 0 || !alphanumeric(name[before-1]) || name[before] < 'a' && name[before+1] >= 'a'
 }
 
 func hasOtherEnd(plain string) bool {

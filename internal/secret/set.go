@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -37,14 +38,17 @@ type Set struct {
 
 	values      []string
 	once        sync.Once
-	byFirstByte [256][]needle // the needles, by their first byte
-	plain       []string      // the values and their parts, unencoded
+	byFirstByte [256][]needle  // the needles, by their first byte
+	secondBytes [256][4]uint64 // the set of their second bytes, by their first byte
+	plain       []string       // the values and their parts, unencoded
 }
 
 // needle is one form of a secret.
 type needle struct {
 	text          string
 	base64        bool // in the standard alphabet; it also matches the other alphabet and line breaks
+	hex           bool // in hexadecimal; it also matches bytes with separators, such as "68:75" or "0x68, 0x75"
+	list          bool // decimal numbers with a comma after each; it also matches other separators
 	before, after bool // its first or last character also holds bits of a neighbor
 }
 
@@ -130,17 +134,33 @@ func (s *Set) build() {
 	}
 	for _, v := range s.plain {
 		s.addNeedle(needle{text: v})
-		s.addNeedle(needle{text: hex.EncodeToString([]byte(v))})
-		s.addNeedle(needle{text: strings.ToUpper(hex.EncodeToString([]byte(v)))})
-		for shift := range 3 { // bits 8*shift to 8*(shift+len) of a longer text, six bits to a character
-			raw := base64.RawStdEncoding.EncodeToString(append(make([]byte, shift), v...))
-			from, to := (8*shift+5)/6, 8*(shift+len(v))/6
-			s.addNeedle(needle{text: raw[from:to], base64: true, before: shift > 0, after: to < len(raw)})
+		s.addNeedle(needle{text: hex.EncodeToString([]byte(v)), hex: true})
+		s.addNeedle(needle{text: strings.ToUpper(hex.EncodeToString([]byte(v))), hex: true})
+		s.addNeedle(needle{text: strings.Trim(strings.ReplaceAll(fmt.Sprint([]byte(v)), " ", ","), "[]"), list: true})
+		for _, n := range base64Needles(v) {
+			s.addNeedle(n)
+			for _, twice := range base64Needles(n.text) { // such as the login in a file of Docker, within a Secret
+				s.addNeedle(twice)
+			}
 		}
 	}
 }
 
-func (s *Set) addNeedle(n needle) { s.byFirstByte[n.text[0]] = append(s.byFirstByte[n.text[0]], n) }
+// base64Needles returns a value in base64, at each place that it can have in a longer text.
+func base64Needles(v string) (all []needle) {
+	for shift := range 3 { // bits 8*shift to 8*(shift+len) of a longer text, six bits to a character
+		raw := base64.RawStdEncoding.EncodeToString(append(make([]byte, shift), v...))
+		from, to := (8*shift+5)/6, 8*(shift+len(v))/6
+		all = append(all, needle{text: raw[from:to], base64: true, before: shift > 0, after: to < len(raw)})
+	}
+	return all
+}
+
+func (s *Set) addNeedle(n needle) {
+	first, second := n.text[0], n.text[1]
+	s.byFirstByte[first] = append(s.byFirstByte[first], n)
+	s.secondBytes[first][second/64] |= 1 << (second % 64)
+}
 
 // add adds a value and its parts.
 func (s *Set) add(v string, seen map[string]bool, depth int) {

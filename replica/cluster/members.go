@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -59,7 +60,8 @@ type Members struct {
 // Join adds this process to the members, and returns once it knows the others. It stays a member until Leave: its lease
 // is renewed, and taken again if it is lost. If another process has the name with another address, Join waits until the
 // lease of that process could have expired, and then returns a [*HeldError], whose Data is the address. A process with
-// the same address is an earlier one, and is replaced at once.
+// the same address is an earlier one, and is replaced at once. If the engine answers so late that each lease is over
+// before its confirmation arrives, the error wraps [ErrUnavailable].
 func Join(
 	ctx context.Context, engine Engine, name string, own Member, ttl time.Duration, o *MembersOptions,
 ) (*Members, error) {
@@ -91,10 +93,14 @@ func (m *Members) acquire(ctx context.Context) error {
 			return err
 		}
 		holder := decodeMember(held.Data).Address
-		if time.Now().After(deadline) {
+		switch {
+		case !time.Now().After(deadline):
+		case holder == "":
+			return fmt.Errorf("%w: a lease of the name %s ends before its confirmation arrives", ErrUnavailable, m.name)
+		default:
 			return &HeldError{held.Key, holder}
 		}
-		if waits != nil {
+		if waits != nil && holder != "" {
 			waits(holder, m.longest())
 			waits = nil
 		}

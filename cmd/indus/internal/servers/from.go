@@ -276,8 +276,12 @@ func (p *plan) confirm(ctx context.Context, row json.RawMessage, c *mcpconfig.Co
 	page.Write(show.EscapeHarmful([]byte(layoutJSON(row, "") + "\n")))
 	fmt.Fprint(s.Err, page.String())
 	if p.existing != nil {
-		s.Reportf("it replaces %s; -before +after:", show.ShellWord(p.id))
-		for _, d := range differingMembers(p.existing, row) {
+		different, what := differingMembers(p.existing, row), "; -before +after:"
+		if len(different) == 0 {
+			what = ", which is equal"
+		}
+		s.Reportf("it replaces %s%s", show.ShellWord(p.id), what)
+		for _, d := range different {
 			s.Reportf("  %s", d)
 		}
 	}
