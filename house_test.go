@@ -54,7 +54,7 @@ var roomBudget = map[string]int{
 	"examples":  240,
 	"gateway":   8510,
 	"host":      7430,
-	"internal":  15430,
+	"internal":  15854,
 	"interop":   13400,
 	"ledger":    4970,
 	"mcpconfig": 11660,

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/gateway/internal/methods"
-	"github.com/indusagi/indus/gateway/internal/uris"
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/uris"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/schema"
