@@ -170,7 +170,7 @@ func (v *view) admits(
 		name = v.scope.displayName(owner.server, owner.own)
 	}
 	return (v.scope.admits(owner.server, kind, name) || kind == methods.ByURI && pages[owner]) &&
-		requester.kind.rights.lists(partItem(row, kind, owner))
+		listsItem(requester.kind.rights, partItem(row, kind, owner))
 }
 
 // pagesFor returns the pages of the tools that a caller sees, or nil if the view has resources without regard to tools.
