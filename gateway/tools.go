@@ -308,8 +308,9 @@ func (t *shownTools) answer(
 	return raw, nil
 }
 
-// findTool returns the tool of a call, or nil if it is not listed for the caller. A guard that enforces waits until the tool
-// is listed: only a listed tool can be judged. If the server of the tool is down, it returns the fault of the server.
+// findTool returns the tool of a call, or nil if it is not listed for the caller. If a guard enforces, it waits until
+// the tool is listed: only a listed tool can be judged. If the server of the tool is down, it returns the fault of the
+// server.
 func (t *shownTools) findTool(
 	ctx context.Context, name string, caller toolbox.Principal,
 ) (*toolbox.Descriptor, error) {
