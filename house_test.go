@@ -52,7 +52,7 @@ var roomBudget = map[string]int{
 	"cmd":       35736,
 	"control":   9562,
 	"examples":  284,
-	"gateway":   6413,
+	"gateway":   6414,
 	"host":      7430,
 	"internal":  15868,
 	"interop":   13400,
