@@ -3,10 +3,11 @@
 //   - interop: mounts MCP servers as one toolbox. Call Mount first. interop/config describes servers,
 //     interop/interoptest has servers in memory for tests.
 //   - host: publishes a toolbox to MCP clients, over HTTP, stdio and in memory.
-//   - gateway: puts many servers behind one: tools, prompts, resources and the questions of servers. gateway/activity
-//     has its requests in memory.
+//   - gateway: puts many servers behind one: tools, prompts, resources and the questions of servers.
 //   - auth/identity: authenticates the caller of an HTTP request: API keys, tokens of authorization servers.
 //   - auth/oauth: signs in at servers: tokens for HTTP requests, without MCP.
+//   - control: guards a gateway for operators: policy, approvals, limits, audit, telemetry. control/activity has the
+//     requests in memory.
 //   - control/policy: decides what a caller may do, by Cedar policies.
 //   - control/approval: calls that wait for the approval of a person, and the grants.
 //   - control/audit: one record for each request of a caller, in a file that shows changes.

@@ -47,6 +47,8 @@ var layers = []layer{
 	{"internal/text", nil, "characters"},
 	{"internal/secret", []string{"internal/text", "internal/wire"},
 		"text, and its parts that must be hidden: no idea of servers"},
+	{"internal/uris", []string{"internal/text"}, "texts: no idea of MCP, nor of servers"},
+	{"internal/carried", nil, "a value of an HTTP request: no idea of its meaning"},
 	{"internal/watch", nil, "watchers and queues: no idea of their content"},
 	{"internal/telemetry", []string{"internal/protocol", "internal/text", "internal/wire"},
 		"requests as spans and numbers: no idea of the SDK, nor of the receivers"},
@@ -61,7 +63,7 @@ var layers = []layer{
 		"the one place that carries messages over the SDK's transports"},
 	{"toolbox", []string{"schema", "schema/infer", "schema/rule", "schema/validate", "internal/proc", "internal/text", "internal/watch"},
 		"an agent compiles without the bridge"},
-	{"auth/identity", []string{"replica/cluster", "toolbox", "internal/atomicfile", "internal/statefile"},
+	{"auth/identity", []string{"replica/cluster", "toolbox", "internal/atomicfile", "internal/carried", "internal/statefile"},
 		"the sender of an HTTP request: no idea of MCP, nor of the request itself"},
 	{"replica", []string{"internal/sealed", "internal/watch"},
 		"HTTP requests between processes that serve the same clients: no idea of MCP, nor of the rights of a caller"},
@@ -69,7 +71,7 @@ var layers = []layer{
 	{"replica/cluster/nats", []string{"replica/cluster", "internal/watch"}, "one engine: no idea of the state, and no other package knows NATS"},
 	{"control/approval", []string{"replica/cluster", "internal/atomicfile", "internal/secret", "internal/statefile", "internal/text", "internal/watch",
 		"internal/wire"}, "calls that wait for a person: no idea of MCP, of tools, nor of rights"},
-	{"control/policy", []string{"internal/atomicfile", "internal/text", "internal/wire"},
+	{"control/policy", []string{"internal/atomicfile", "internal/text", "internal/uris", "internal/wire"},
 		"principals, items, JSON and rules: no idea of MCP, nor of the use of a decision"},
 	{"internal/publicaddr", nil, "addresses: no idea of names, nor of the use of a connection"},
 	{"internal/box/broker", []string{"internal/publicaddr", "internal/text"},
@@ -129,30 +131,31 @@ var layers = []layer{
 	{"internal/chain", []string{"internal/wire"}, "lines that are chained by hashes: no idea of their meaning"},
 	{"internal/sealed", []string{"internal/atomicfile", "internal/statefile"},
 		"bytes that only we can read again: no idea of their use"},
-	{"gateway/activity", []string{"control/audit", "internal/protocol", "internal/text", "internal/watch"},
-		"records of requests in memory: no idea of the gateway that writes them"},
+	{"control/activity", []string{"control/audit", "internal/protocol", "internal/text", "internal/watch"},
+		"records of requests in memory: no idea of the guard that writes them"},
 	{"gateway/internal/methods", []string{"interop", "internal/protocol", "internal/wire"},
 		"a table: no idea of views and servers"},
 	{"gateway/internal/lists", []string{"gateway/internal/methods", "interop", "interop/config", "ledger", "toolbox", "internal/protocol",
-		"internal/telemetry", "internal/watch", "internal/wire"},
+		"internal/watch", "internal/wire"},
 		"the servers and their own lists: no idea of views and clients"},
 	{"gateway/internal/naming", []string{"interop", "internal/protocol", "internal/wire"},
 		"questions and the names of their servers: no idea of views"},
-	{"gateway/internal/definition", []string{"interop/config", "ledger", "control/policy", "toolbox", "internal/canonical", "internal/protocol",
+	{"gateway/internal/definition", []string{"interop/config", "ledger", "toolbox", "internal/canonical", "internal/protocol",
 		"internal/secret", "internal/wire"}, "tools and servers as values: no connection"},
-	{"gateway/internal/uris", []string{"control/policy"}, "texts: no idea of MCP"},
 	{"gateway/internal/search", []string{"interop", "internal/protocol"}, "one request to several servers: no view, no policy"},
-	{"gateway/internal/upstream", []string{"gateway/internal/methods", "gateway/internal/search", "interop", "interop/config", "toolbox",
-		"internal/protocol", "internal/telemetry", "internal/wire"}, "one server and its requests: no view, no client"},
+	{"control/internal/upstream", []string{"gateway", "interop", "interop/config", "toolbox", "internal/protocol",
+		"internal/telemetry", "internal/wire"}, "one server and its requests: no view, no client"},
 	{"gateway/internal/spent", []string{"interop", "toolbox"}, "tokens that were used: no idea of their content"},
-	{"gateway/internal/rates", []string{"replica/cluster", "internal/watch"}, "numbers of requests: no idea of MCP"},
-	{"gateway", []string{"control/approval", "control/audit", "replica/cluster", "schema", "host", "auth/identity", "interop", "interop/config", "ledger", "control/policy", "replica",
-		"toolbox", "gateway/activity", "gateway/internal/lists", "gateway/internal/methods",
-		"gateway/internal/rates", "gateway/internal/naming", "gateway/internal/definition", "gateway/internal/uris", "gateway/internal/search", "gateway/internal/spent",
-		"gateway/internal/upstream",
-		"internal/canonical", "internal/protocol", "internal/sealed", "internal/secret", "internal/telemetry",
-		"internal/text", "internal/watch", "internal/wire"},
-		"servers, their ledger and clients meet here; no configuration file, no command"},
+	{"control/internal/rates", []string{"replica/cluster", "internal/watch"}, "numbers of requests: no idea of MCP"},
+	{"gateway", []string{"schema", "host", "interop", "interop/config", "ledger", "replica", "toolbox",
+		"gateway/internal/lists", "gateway/internal/methods", "gateway/internal/naming", "gateway/internal/definition",
+		"gateway/internal/search", "gateway/internal/spent", "internal/canonical", "internal/carried", "internal/protocol",
+		"internal/sealed", "internal/uris", "internal/watch", "internal/wire"},
+		"servers, their ledger and clients meet here; no configuration file, no command, and no guard"},
+	{"control", []string{"auth/identity", "control/activity", "control/approval", "control/audit", "control/internal/rates",
+		"control/internal/upstream", "control/policy", "gateway", "interop", "interop/config", "replica/cluster", "toolbox",
+		"internal/canonical", "internal/protocol", "internal/secret", "internal/telemetry", "internal/text", "internal/wire"},
+		"what operators add to a gateway: no configuration file, no command"},
 	{"interop/interoptest", []string{"interop", "interop/config", "host", "toolbox", "internal/testkit/transport"},
 		"for the tests of users, who have the bridge and nothing else"},
 	{"mcpconfig/internal/tree", nil, "the syntax of configuration files: no idea of their content"},
@@ -220,14 +223,14 @@ var layers = []layer{
 	{"cmd/indus/internal/policies", []string{"control/policy", "cmd/indus/internal/arguments", "cmd/indus/internal/describe",
 		"cmd/indus/internal/show", "cmd/indus/internal/command",
 		"internal/atomicfile"}, "a noun stands on the common packages, not on another noun"},
-	{"cmd/indus/internal/serve", []string{"replica/cluster", "control/approval", "control/audit", "gateway", "gateway/activity", "host", "auth/identity",
+	{"cmd/indus/internal/serve", []string{"replica/cluster", "control", "control/activity", "control/approval", "control/audit", "gateway", "host", "auth/identity",
 		"cmd/indus/internal/keys", "cmd/indus/internal/page", "interop", "interop/config", "ledger", "control/policy", "replica",
 		"cmd/indus/internal/telemetry", "mcpconfig", "auth/oauth",
 		"schema", "toolbox", "toolbox/catalog", "agent/standard", "cmd/indus/internal/signin",
 		"cmd/indus/internal/show", "cmd/indus/internal/command", "cmd/indus/internal/describe", "internal/protocol",
 		"internal/registry", "internal/sealed", "internal/text", "internal/secret", "internal/watch", "internal/wire"},
 		"serve opens all parts of a gateway"},
-	{"cmd/indus/internal/page", []string{"control/approval", "control/audit", "gateway", "gateway/activity", "auth/identity", "interop", "interop/config", "ledger",
+	{"cmd/indus/internal/page", []string{"control", "control/activity", "control/approval", "control/audit", "gateway", "auth/identity", "interop", "interop/config", "ledger",
 		"mcpconfig", "control/policy", "replica", "schema", "schema/validate", "toolbox", "cmd/indus/internal/arguments", "cmd/indus/internal/command",
 		"cmd/indus/internal/connect", "cmd/indus/internal/describe", "cmd/indus/internal/show",
 		"cmd/indus/internal/signin", "cmd/indus/internal/page/chart", "cmd/indus/internal/page/readable", "internal/atomicfile", "internal/secret", "internal/text",
@@ -293,6 +296,24 @@ func TestWhatCompilesWithoutTheSDK(t *testing.T) {
 				t.Errorf("%s depends on %s: a program with tools and without MCP compiles no SDK", pkg, dep)
 			}
 		}
+	}
+}
+
+// TestAGatewayLinksNoGuard checks that a program that embeds a gateway links the modules of a host, and those that the
+// ledger needs. The guard of operators, with its policy engine, tracer and token parser, is no part of it.
+func TestAGatewayLinksNoGuard(t *testing.T) {
+	modules := func(packages ...string) []string {
+		args := append([]string{"list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, packages...)
+		out, err := exec.Command("go", args...).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := strings.Fields(string(out))
+		slices.Sort(all)
+		return slices.Compact(all)
+	}
+	if got, want := modules("./gateway"), modules("./host", "./ledger"); !slices.Equal(got, want) {
+		t.Errorf("a gateway links %q, want %q", got, want)
 	}
 }
 

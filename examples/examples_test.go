@@ -70,6 +70,27 @@ func TestGatewayRuns(t *testing.T) {
 	}
 }
 
+// TestGuardRuns calls a tool while it is open, and while it is not.
+func TestGuardRuns(t *testing.T) {
+	file, err := json.Marshal(map[string]any{"servers": map[string]any{"s": map[string]any{"command": fixture.Build(t)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := fixture.GoBuild(t, "github.com/indusagi/indus/examples/guard")
+	for to, want := range map[string]string{"24": "hi", "0": "echo is open from 0 to 0 h"} {
+		p := fixture.Start(t, fixture.Command{Path: bin, Args: []string{fixture.File(t, string(file)), "127.0.0.1:0", "0", to}})
+		e := interop.NewEndpoint(config.Server{ID: "g", Transport: config.HTTP{URL: p.Line()}}, nil)
+		defer e.Close()
+		if err := e.Open(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r, err := e.Invoke(t.Context(), "s__echo", json.RawMessage(`{"message":"hi"}`))
+		if err != nil || r.IsError() != (to == "0") || len(r.Blocks()) != 1 || *r.Blocks()[0].Text != want {
+			t.Errorf("open to %s h: %v, %v", to, r, err)
+		}
+	}
+}
+
 func TestAgentRuns(t *testing.T) {
 	model := modelserver.New(t, modelserver.Turn{Calls: []modelserver.Call{{ID: "one", Name: "weather", Input: `{"city":"Lahore"}`}}},
 		modelserver.Turn{Text: "Take an umbrella."})

@@ -13,9 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/indusagi/indus/control"
+	"github.com/indusagi/indus/control/activity"
 	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/gateway"
-	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/watch"
 	"github.com/indusagi/indus/interop"
@@ -33,7 +34,7 @@ func TestAnActivityHasWhatTheAuditHas(t *testing.T) {
 			t.Parallel()
 			log, read := recorded(t)
 			a := activity.New()
-			g, _ := controlled(t, gateway.Control{Audit: log, Activity: a}, opened)
+			g, _ := controlled(t, control.Options{Audit: log, Activity: a}, opened)
 			c := dial(t, g, "/mcp", era)
 			_, _ = c.ListTools(t.Context(), nil)
 			_, _ = c.CallTool(t.Context(), call("a__open"))
@@ -101,7 +102,7 @@ func waiting() (s *mcp.Server, began, cancelled chan bool) {
 func watched(t testing.TB, s shelf, opts gateway.Options, tools ...string) (*gateway.Gateway, *activity.Tracker) {
 	t.Helper()
 	a := activity.New()
-	opts.Control.Activity = a
+	opts.Guard = control.New(&control.Options{Activity: a})
 	g := s.open(t, opts, slices.Sorted(maps.Keys(s))...)
 	for _, name := range tools {
 		if err := g.Attached().Fleet.Await(t.Context(), name); err != nil {
@@ -256,11 +257,11 @@ func TestInventedToolsShareASum(t *testing.T) {
 			t.Parallel()
 			const invented = 1100
 			a := activity.New()
-			control := gateway.Control{Activity: a}
+			opts := control.Options{Activity: a}
 			if text != "" {
-				control.Policy = always(rules(t, text), false)
+				opts.Policy = always(rules(t, text), false)
 			}
-			g := scripts{"s": s}.open(t, gateway.Options{Transparent: "s", Control: control}, config.Server{ID: "s"})
+			g := scripts{"s": s}.open(t, gateway.Options{Transparent: "s", Guard: control.New(&opts)}, config.Server{ID: "s"})
 			for i := range invented {
 				ask(t, g.Handler(), "/mcp", "tools/call", fmt.Sprintf(`{"name":"invented %d","arguments":{}}`, i))
 			}
@@ -292,7 +293,7 @@ func TestAnOperatorCancelsAParkedCall(t *testing.T) {
 	})
 	a := activity.New()
 	g := gateway.New(t.Context(), []config.Server{{ID: "s", Era: interop.Legacy}}, &gateway.Options{
-		Ledger: shelf{"s": s}.options(t), Control: gateway.Control{Activity: a},
+		Ledger: shelf{"s": s}.options(t), Guard: control.New(&control.Options{Activity: a}),
 	})
 	t.Cleanup(g.Close)
 	if err := g.Attached().Fleet.Await(t.Context(), "s__ask"); err != nil {
@@ -322,7 +323,7 @@ func TestAnOperatorCancelsACallThatWaits(t *testing.T) {
 	t.Parallel()
 	a := activity.New()
 	book := approvals(t, t.TempDir()+"/approvals.json", time.Minute)
-	g, offices := controlled(t, gateway.Control{Approvals: book, Activity: a},
+	g, offices := controlled(t, control.Options{Approvals: book, Activity: a},
 		`@approve("either") permit(principal, action == Action::"call", resource);`)
 	c := dialWith(t, g, "/mcp", interop.Legacy, &mcp.ClientOptions{
 		ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -379,8 +380,8 @@ func TestAPanicIsNotInFlight(t *testing.T) {
 	a := activity.New()
 	s, _, _ := waiting()
 	g := shelf{"s": s}.open(t, gateway.Options{
-		Control: gateway.Control{Activity: a, Audit: log},
-		Expose:  func(s toolbox.Source) toolbox.Source { return panicking{s} },
+		Guard:  control.New(&control.Options{Activity: a, Audit: log}),
+		Expose: func(s toolbox.Source) toolbox.Source { return panicking{s} },
 	}, "s")
 	got := ask(t, g.Handler(), "/mcp", "tools/call", `{"name":"s__wait","arguments":{}}`)
 	if got.Error == nil || got.Error.Code != interop.CodeInternal {
@@ -441,7 +442,7 @@ func TestAnActivityUnderLoad(t *testing.T) {
 	const calls = 20
 	clients := fixture.Size(t, 10, 50)
 	a := activity.New()
-	g, offices := controlled(t, gateway.Control{Activity: a}, "")
+	g, offices := controlled(t, control.Options{Activity: a}, "")
 	var running, reading sync.WaitGroup
 	done := make(chan struct{})
 	for range 4 {
@@ -537,7 +538,7 @@ func TestAnActivityIsBounded(t *testing.T) {
 	t.Parallel()
 	each := fixture.Size(t, 75, 150) // of eight clients: more requests than an activity keeps
 	a := activity.New()
-	g, _ := controlled(t, gateway.Control{Activity: a}, opened)
+	g, _ := controlled(t, control.Options{Activity: a}, opened)
 	woken := make(chan bool, 1)
 	stop := a.Watch(func() {
 		select {

@@ -14,10 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/indusagi/indus/control"
+	"github.com/indusagi/indus/control/activity"
 	"github.com/indusagi/indus/control/approval"
 	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/gateway"
-	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
@@ -95,13 +96,20 @@ when { resource is Resource && resource has host && resource.host == "open" };
 permit(principal, action == Action::"complete", resource == Prompt::"a/open");
 `
 
+// beside returns a guard that decides about the gateway of another one.
+func beside(g *gateway.Gateway, o control.Options) *control.Control {
+	c := control.New(&o)
+	c.Attach(g)
+	return c
+}
+
 // controlled returns a gateway with the servers a and b under a policy.
-func controlled(t testing.TB, c gateway.Control, text string) (*gateway.Gateway, map[string]*office) {
+func controlled(t testing.TB, c control.Options, text string) (*gateway.Gateway, map[string]*office) {
 	return controlledHost(t, c, text, host.Options{})
 }
 
 func controlledHost(
-	t testing.TB, c gateway.Control, text string, h host.Options,
+	t testing.TB, c control.Options, text string, h host.Options,
 ) (*gateway.Gateway, map[string]*office) {
 	offices := map[string]*office{"a": newOffice("a"), "b": newOffice("b")}
 	s := shelf{"a": offices["a"].Server, "b": offices["b"].Server}
@@ -109,7 +117,7 @@ func controlledHost(
 	if text != "" {
 		c.Policy = always(rules(t, text), false)
 	}
-	g := s.open(t, gateway.Options{Control: c, Host: h, Views: map[string]gateway.View{
+	g := s.open(t, gateway.Options{Guard: control.New(&c), Host: h, Views: map[string]gateway.View{
 		"all":     {},
 		"part":    {Tools: []string{"*"}, Resources: []string{"*"}},
 		"only":    {Servers: []string{"a"}, Tools: []string{"a__open"}, Resources: []string{"a__a://open/*"}},
@@ -129,7 +137,7 @@ func TestListsAndCallsAreWhatThePolicyPermits(t *testing.T) {
 		for _, path := range []string{"/mcp", "/mcp/a", "/mcp/@all", "/mcp/@part"} {
 			t.Run(string(era)+path, func(t *testing.T) {
 				t.Parallel()
-				g, offices := controlled(t, gateway.Control{}, opened)
+				g, offices := controlled(t, control.Options{}, opened)
 				c := dial(t, g, path, era)
 				prefix := "a__"
 				if path == "/mcp/a" {
@@ -278,7 +286,7 @@ func answerText(r *mcp.CallToolResult) string {
 func TestTheCatalogObeysThePolicy(t *testing.T) {
 	t.Parallel()
 	for _, era := range bothEras {
-		g, offices := controlled(t, gateway.Control{}, opened)
+		g, offices := controlled(t, control.Options{}, opened)
 		c := dial(t, g, "/mcp/@catalog", era)
 		run := func(tool string, args map[string]any) string {
 			r, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
@@ -312,7 +320,7 @@ func TestTheCatalogObeysThePolicy(t *testing.T) {
 func TestThePolicyJudgesArguments(t *testing.T) {
 	t.Parallel()
 	for _, era := range bothEras {
-		g, _ := controlled(t, gateway.Control{}, `permit(principal, action == Action::"call", resource in Server::"a")
+		g, _ := controlled(t, control.Options{}, `permit(principal, action == Action::"call", resource in Server::"a")
 			when { context.args.path == "p" };`)
 		c := dial(t, g, "/mcp", era)
 		if r, err := c.CallTool(t.Context(), call("a__open")); err != nil || r.IsError {
@@ -328,7 +336,7 @@ func TestThePolicyJudgesArguments(t *testing.T) {
 // A limit is for each caller and rule. The refusal states the time until the next call.
 func TestALimitOfThePolicy(t *testing.T) {
 	t.Parallel()
-	g, offices := controlled(t, gateway.Control{}, `@rate("3/m") permit(principal, action == Action::"call", resource);`)
+	g, offices := controlled(t, control.Options{}, `@rate("3/m") permit(principal, action == Action::"call", resource);`)
 	c := dial(t, g, "/mcp", interop.Modern)
 	for i := range 5 {
 		r, err := c.CallTool(t.Context(), call("a__open"))
@@ -349,7 +357,7 @@ func TestALimitCountsAnApprovedCallOnce(t *testing.T) {
 	t.Parallel()
 	for _, era := range bothEras {
 		book := approvals(t, t.TempDir()+"/approvals.json", time.Minute)
-		g, offices := controlled(t, gateway.Control{Approvals: book},
+		g, offices := controlled(t, control.Options{Approvals: book},
 			`@approve("caller") @rate("1/h") permit(principal, action == Action::"call", resource);`)
 		var asked atomic.Int64
 		c := dialWith(t, g, "/mcp", era, answering("accept", true, &asked))
@@ -406,7 +414,7 @@ func TestACallerApprovesItsCall(t *testing.T) {
 			t.Run(fmt.Sprint(era, " ", test.action, " ", test.choice), func(t *testing.T) {
 				t.Parallel()
 				book := approvals(t, t.TempDir()+"/approvals.json", time.Minute)
-				g, offices := controlled(t, gateway.Control{Approvals: book},
+				g, offices := controlled(t, control.Options{Approvals: book},
 					`@approve("caller") permit(principal, action == Action::"call", resource);`)
 				var asked atomic.Int64
 				c := dialWith(t, g, "/mcp", era, answering(test.action, test.choice, &asked))
@@ -441,7 +449,7 @@ func TestACallerApprovesItsCall(t *testing.T) {
 func TestAQuestionHidesNothing(t *testing.T) {
 	t.Parallel()
 	for _, era := range bothEras {
-		g, _ := controlled(t, gateway.Control{Approvals: approvals(t, t.TempDir()+"/approvals.json", time.Minute)},
+		g, _ := controlled(t, control.Options{Approvals: approvals(t, t.TempDir()+"/approvals.json", time.Minute)},
 			`@approve("caller") permit(principal, action == Action::"call", resource);`)
 		var question string
 		c := dialWith(t, g, "/mcp", era, &mcp.ClientOptions{
@@ -475,7 +483,7 @@ func TestACallerApprovesWithAnotherClock(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				g, _ := controlled(t, gateway.Control{Approvals: book},
+				g, _ := controlled(t, control.Options{Approvals: book},
 					`@approve("caller") permit(principal, action == Action::"call", resource);`)
 				var asked atomic.Int64
 				r, err := dialWith(t, g, "/mcp", era, answering("accept", true, &asked)).CallTool(t.Context(), call("a__open"))
@@ -491,7 +499,7 @@ func TestACallerApprovesWithAnotherClock(t *testing.T) {
 func TestAClientThatCannotBeAsked(t *testing.T) {
 	t.Parallel()
 	for _, era := range bothEras {
-		g, offices := controlled(t, gateway.Control{Approvals: approvals(t, t.TempDir()+"/approvals.json", time.Minute)},
+		g, offices := controlled(t, control.Options{Approvals: approvals(t, t.TempDir()+"/approvals.json", time.Minute)},
 			`@approve("caller") permit(principal, action == Action::"call", resource);`)
 		r, err := dial(t, g, "/mcp", era).CallTool(t.Context(), call("a__open"))
 		if err != nil || !strings.Contains(answerText(r), "waits for approval") {
@@ -521,7 +529,7 @@ func TestAnotherPersonApproves(t *testing.T) {
 	for _, era := range bothEras {
 		file := t.TempDir() + "/approvals.json"
 		book := approvals(t, file, time.Minute)
-		g, offices := controlled(t, gateway.Control{Approvals: book}, text)
+		g, offices := controlled(t, control.Options{Approvals: book}, text)
 		var asked atomic.Int64
 		c := dialWith(t, g, "/mcp", era, answering("accept", true, &asked))
 		try := func(c *mcp.ClientSession, tool, path string) string {
@@ -557,7 +565,7 @@ func TestAnotherPersonApproves(t *testing.T) {
 		if n := offices["a"].calls.Load() + offices["b"].calls.Load(); n != 0 {
 			t.Fatalf("%s: %d calls ran without approval", era, n)
 		}
-		again, offices := controlled(t, gateway.Control{Approvals: approvals(t, file, time.Minute)}, text)
+		again, offices := controlled(t, control.Options{Approvals: approvals(t, file, time.Minute)}, text)
 		c = dial(t, again, "/mcp", era)
 		if got := try(c, "a__open", "p"); got != "a p" {
 			t.Errorf("%s: after a restart: %s", era, got)
@@ -574,7 +582,7 @@ func TestAGrantIsForOneDefinition(t *testing.T) {
 	book := approvals(t, t.TempDir()+"/approvals.json", time.Minute)
 	changes := func(_ context.Context, server, tool string) string { return server + "/" + tool + " has another text" }
 	mask := func(json.RawMessage) json.RawMessage { return json.RawMessage(`{"path":"masked"}`) }
-	g, offices := controlled(t, gateway.Control{Approvals: book, Changes: changes, Mask: mask},
+	g, offices := controlled(t, control.Options{Approvals: book, Changes: changes, Mask: mask},
 		`@approve("other") permit(principal, action == Action::"call", resource);`)
 	c := dial(t, g, "/mcp", interop.Legacy)
 	if _, err := c.CallTool(t.Context(), call("a__open")); err != nil {
@@ -589,7 +597,7 @@ func TestAGrantIsForOneDefinition(t *testing.T) {
 			t.Error("the tool ran with another definition")
 			return &mcp.CallToolResult{}, nil
 		})
-	for !g.PolicyItem("a", "open").Changed {
+	for !g.ToolItem("a", "open").Changed {
 		time.Sleep(10 * time.Millisecond)
 	}
 	for _, tool := range []string{"a__open", "a__secret"} {
@@ -629,7 +637,7 @@ func TestAnAnswerIsForTheRulesAndTheToolOfNow(t *testing.T) {
 			var set atomic.Pointer[policy.Set]
 			set.Store(rules(t, asks).Current())
 			later := rules(t, test.rules).Current()
-			g, offices := controlled(t, gateway.Control{
+			g, offices := controlled(t, control.Options{
 				Approvals: book, Policy: func() (*policy.Set, bool) { return set.Load(), false },
 				Changes: func(context.Context, string, string) string { return "another\ntext" },
 			}, "")
@@ -644,7 +652,7 @@ func TestAnAnswerIsForTheRulesAndTheToolOfNow(t *testing.T) {
 						return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"approve": true}}, nil
 					}
 					set.Store(later)
-					for n := 0; test.changes && !g.PolicyItem("a", "open").Changed; n++ { // a server may begin to announce late
+					for n := 0; test.changes && !g.ToolItem("a", "open").Changed; n++ { // a server may begin to announce late
 						offices["a"].AddTool(
 							&mcp.Tool{Name: "open", Description: fmt.Sprint(n), InputSchema: map[string]any{"type": "object"}},
 							func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -689,7 +697,7 @@ func TestClaimsAreOfTheServer(t *testing.T) {
 	}
 	g := s.open(t, gateway.Options{}, "a", "b")
 	for id, want := range claims {
-		it := g.PolicyItem(id, "t")
+		it := beside(g, control.Options{}).PolicyItem(id, "t")
 		if got := it.Claims.Destructive; it.Server != id || got == nil || *got != want {
 			t.Errorf("the tool of %s is %+v, want destructive: %v", id, it, want)
 		}
@@ -710,7 +718,7 @@ func TestClientsAreToldThatThePolicyChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, _ := controlled(t, gateway.Control{Policy: always(engine, false)}, "")
+	g, _ := controlled(t, control.Options{Policy: always(engine, false)}, "")
 	changed := make(chan struct{}, 100)
 	c := dialWith(t, g, "/mcp", interop.Legacy, &mcp.ClientOptions{
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed <- struct{}{} },
@@ -720,7 +728,7 @@ func TestClientsAreToldThatThePolicyChanged(t *testing.T) {
 	if _, err := engine.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	g.PolicyChanged()
+	g.ListsChanged()
 	select {
 	case <-changed:
 	case <-time.After(20 * time.Second):
@@ -735,7 +743,7 @@ func TestClientsAreToldThatThePolicyChanged(t *testing.T) {
 // What only reports decides nothing.
 func TestAPolicyThatOnlyReports(t *testing.T) {
 	t.Parallel()
-	g, _ := controlled(t, gateway.Control{Policy: always(rules(t, opened), true)}, "")
+	g, _ := controlled(t, control.Options{Policy: always(rules(t, opened), true)}, "")
 	c := dial(t, g, "/mcp", interop.Modern)
 	r, err := c.CallTool(t.Context(), call("b__secret"))
 	if err != nil || r.IsError {

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/protocol"
@@ -29,29 +28,27 @@ var (
 	_, _ host.Namer         = (*view)(nil), tappedView{}
 )
 
-// Handle implements [host.Backend]. A request of a caller takes all steps of admit.go. The row of the method then
+// Handle implements [host.Backend]. A request of a caller takes all steps of exchange.go. The row of the method then
 // decides how it is handled. If it fails for lack of a sign-in, its client is asked to sign in.
 func (v *view) Handle(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
-	ctx = v.begin(ctx, m)
-	x := exchangeOf(ctx)
-	if protocol.IsNote(m.Method) || m.Method == protocol.MethodDiscover {
-		ctx, m = v.forServers(ctx, m)
-		return v.dispatch(ctx, m, back)
-	}
-	ctx, err := x.open(ctx)
+	ctx, x, err := v.begin(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	defer x.closeIfPanics()
+	if protocol.IsNote(m.Method) || m.Method == protocol.MethodDiscover {
+		ctx, m = v.forServers(ctx, x.Message)
+		return v.dispatch(ctx, m, back)
+	}
+	defer x.endIfPanics()
 	var result json.RawMessage
 	if err = x.checkSpelling(); err == nil {
-		ctx, m := v.forServers(ctx, x.readAnswer(m))
+		ctx, m := v.forServers(ctx, x.Message)
 		result, err = v.dispatch(ctx, m, back)
 		if err != nil && v.isSignIn(m, err) {
 			result, err = v.afterSignIn(ctx, m, back, err)
 		}
 	}
-	return x.close(ctx, result, err)
+	return x.end(ctx, result, err)
 }
 
 func (v *view) dispatch(ctx context.Context, m interop.Message, back interop.Peer) (json.RawMessage, error) {
@@ -104,7 +101,7 @@ func (v *view) forwardNotification(ctx context.Context, m interop.Message) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, forwardWait)
 	defer cancel()
-	requester, own := requesterOf(ctx), rightsIn(ctx)
+	requester, x := requesterOf(ctx), exchangeOf(ctx)
 	v.gateway.attached.Fleet.Tell(ctx, m.Client.Session, m, func(server string) bool {
 		switch {
 		case !v.scope.mayContainAny(server):
@@ -112,7 +109,7 @@ func (v *view) forwardNotification(ctx context.Context, m interop.Message) {
 		case requester.kind.rights == nil:
 			return true
 		case m.Method != noteRoots: // as a request with a method that indus does not know
-			return own.permits(policy.Administer, policy.Item{Kind: policy.Server, Server: server})
+			return x.permits(ActionAdminister, Item{Kind: KindServer, Server: server})
 		}
 		return v.hasPart(server, requester)
 	})

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/auth/identity"
-	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/control"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/testkit/natsserver"
 	"github.com/indusagi/indus/replica/cluster"
@@ -32,7 +32,7 @@ func BenchmarkCluster(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Cleanup(document.Close)
-	open := func(keys *identity.Keys, c gateway.Control) func() {
+	open := func(keys *identity.Keys, c control.Options) func() {
 		g, _ := controlledHost(b, c, `@rate("1000000/d") permit(principal, action == Action::"call", resource);`,
 			host.Options{Authenticate: identity.NewGuard(nil, keys).Principal})
 		web := httptest.NewServer(g.Handler())
@@ -57,8 +57,8 @@ func BenchmarkCluster(b *testing.B) {
 		return of["in_msgs"].(float64)
 	}
 	calls := [2]func(){
-		open(identity.NewKeys(b.TempDir()+"/keys.json"), gateway.Control{}),
-		open(identity.NewSharedKeys(document), gateway.Control{Bus: engine}),
+		open(identity.NewKeys(b.TempDir()+"/keys.json"), control.Options{}),
+		open(identity.NewSharedKeys(document), control.Options{Bus: engine}),
 	}
 	var took [2]time.Duration
 	before := messages()

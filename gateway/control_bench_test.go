@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/indusagi/indus/control"
+	"github.com/indusagi/indus/control/activity"
 	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/gateway"
-	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/internal/telemetry"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -18,9 +19,9 @@ import (
 )
 
 // with adds a part to a Control.
-type with func(testing.TB, *gateway.Control)
+type with func(testing.TB, *control.Options)
 
-func withPolicy(tb testing.TB, c *gateway.Control) {
+func withPolicy(tb testing.TB, c *control.Options) {
 	var text strings.Builder
 	for i := range 10 {
 		fmt.Fprintf(&text, "permit(principal in Group::\"g%d\", action, resource in Server::\"s%d\");\n", i, i)
@@ -29,7 +30,7 @@ func withPolicy(tb testing.TB, c *gateway.Control) {
 	c.Policy = always(rules(tb, text.String()), false)
 }
 
-func withAudit(tb testing.TB, c *gateway.Control) {
+func withAudit(tb testing.TB, c *control.Options) {
 	log, err := audit.Open(tb.TempDir()+"/audit.jsonl", nil)
 	if err != nil {
 		tb.Fatal(err)
@@ -38,9 +39,9 @@ func withAudit(tb testing.TB, c *gateway.Control) {
 	c.Audit = log
 }
 
-func withActivity(_ testing.TB, c *gateway.Control) { c.Activity = activity.New() }
+func withActivity(_ testing.TB, c *control.Options) { c.Activity = activity.New() }
 
-func withTelemetry(tb testing.TB, c *gateway.Control) {
+func withTelemetry(tb testing.TB, c *control.Options) {
 	var err error
 	c.Telemetry, err = telemetry.New(&telemetry.Options{
 		Tracers: sdktrace.NewTracerProvider(),
@@ -59,7 +60,7 @@ func repeated(tb testing.TB, parts ...with) (call func()) {
 
 // repeatedTool is repeated with a tool that calls run.
 func repeatedTool(tb testing.TB, run func(), parts ...with) (call func()) {
-	var c gateway.Control
+	var c control.Options
 	for _, add := range parts {
 		add(tb, &c)
 	}
@@ -71,7 +72,7 @@ func repeatedTool(tb testing.TB, run func(), parts ...with) (call func()) {
 		run()
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil, nil
 	})
-	g := shelf{"s": s}.open(tb, gateway.Options{Control: c}, "s")
+	g := shelf{"s": s}.open(tb, gateway.Options{Guard: control.New(&c)}, "s")
 	if err := g.Attached().Fleet.Await(tb.Context(), "s__t"); err != nil {
 		tb.Fatal(err)
 	}

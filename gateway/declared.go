@@ -10,6 +10,7 @@ import (
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -29,13 +30,13 @@ const (
 // kindKey identifies a kind of clients: the capabilities that they declare, and their class of rights.
 type kindKey struct {
 	declared interop.Declared // zero: nothing
-	class    string           // see [rights]; "": there is no policy
+	class    string           // see [Rights]; "": all
 }
 
 // clientKind is the state for all clients of a view that declare the same capabilities and have the same rights.
 type clientKind struct {
 	kindKey
-	rights       *rights // nil: all
+	rights       Rights // nil: all
 	shown        *shownTools
 	local        *localTools                  // tools of the program; nil: none
 	all          toolbox.Source               // local and shown
@@ -45,7 +46,7 @@ type clientKind struct {
 	listed       map[*methods.Row]*listedRows // if the view has parts of servers, see notifyLists; guarded by view.mu
 }
 
-func (v *view) newKind(key kindKey, r *rights) *clientKind {
+func (v *view) newKind(key kindKey, r Rights) *clientKind {
 	k := &clientKind{
 		kindKey: key, rights: r, shown: &shownTools{view: v, declared: key.declared, rights: r},
 		listed: map[*methods.Row]*listedRows{},
@@ -69,12 +70,36 @@ type listRequester struct {
 
 // requesterOf returns the client that sent a request.
 func (v *view) requesterOf(ctx context.Context, m interop.Message) listRequester {
-	r := v.rightsOf(ctx, m)
-	return listRequester{m.Caller, m.Client, v.kindOf(kindKey{m.Client.Declared(), r.className()}, r)}
+	if guard := v.gateway.opts.Guard; guard != nil {
+		return v.requester(m, guard.Rights(ctx, &Request{View: v.name, Message: m}))
+	}
+	return v.requester(m, nil)
+}
+
+// requester returns the client that sent a request. r holds its rights.
+func (v *view) requester(m interop.Message, r Rights) listRequester {
+	key := kindKey{declared: m.Client.Declared()}
+	if r != nil {
+		key.class, _ = r.Class()
+	}
+	return listRequester{m.Caller, m.Client, v.kindOf(key, r)}
+}
+
+// calledTool returns the tool that a call names. Known reports that the caller's list has it. A tool that no server has
+// is one of the program, or none.
+func (r listRequester) calledTool(m interop.Message) (it Item, known bool) {
+	raw, _ := wire.Lookup(m.Params, "name")
+	name := wire.Text(raw)
+	if d := r.kind.shown.toolNamesFor(m.Caller).byName[string(name)]; d != nil {
+		return Item{Kind: KindTool, Server: d.Server, Name: d.Tool, Tool: d}, true
+	}
+	it = Item{Kind: KindTool, Name: string(name)}
+	isNamed := func(d toolbox.Descriptor) bool { return d.Name == it.Name }
+	return it, slices.ContainsFunc(r.kind.source.Snapshot(m.Caller).Tools, isNamed)
 }
 
 // kindOf returns the kind of the clients with this key. r holds their rights.
-func (v *view) kindOf(key kindKey, r *rights) *clientKind {
+func (v *view) kindOf(key kindKey, r Rights) *clientKind {
 	if key == (kindKey{}) && v.plainKind != nil {
 		return v.plainKind
 	}

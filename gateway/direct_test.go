@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/auth/identity"
+	"github.com/indusagi/indus/control"
 	"github.com/indusagi/indus/control/approval"
 	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/gateway"
@@ -40,7 +41,7 @@ func TestDrainWaitsForDirectCalls(t *testing.T) {
 	g, _ := watched(t, shelf{"s": s}, gateway.Options{}, "s__slow")
 	results, failures := make(chan string, 2), make(chan error, 2)
 	try := func() {
-		r, err := g.Call(t.Context(), nil, visiting(), "s__slow", json.RawMessage(`{}`))
+		r, err := g.Call(t.Context(), "", visiting(), "s__slow", json.RawMessage(`{}`))
 		results <- string(r)
 		failures <- err
 	}
@@ -53,7 +54,7 @@ func TestDrainWaitsForDirectCalls(t *testing.T) {
 	if err := g.Drain(short); err == nil {
 		t.Error("Drain did not wait")
 	}
-	if _, err := g.Call(t.Context(), nil, visiting(), "s__slow", json.RawMessage(`{}`)); err == nil ||
+	if _, err := g.Call(t.Context(), "", visiting(), "s__slow", json.RawMessage(`{}`)); err == nil ||
 		!strings.Contains(err.Error(), "takes no new calls") {
 		t.Error(err)
 	}
@@ -70,17 +71,25 @@ func TestDrainWaitsForDirectCalls(t *testing.T) {
 	}
 }
 
+// principalOf returns the principal of an identity. Nil is the local user.
+func principalOf(id *identity.Identity) toolbox.Principal {
+	if id == nil {
+		return ""
+	}
+	return id.Principal
+}
+
 // A call through the program itself takes the way of a client's call: policy, approval and records.
 func TestADirectCallIsAdmitted(t *testing.T) {
 	t.Parallel()
 	log, read := recorded(t)
 	book := approvals(t, t.TempDir()+"/approvals.json", time.Minute)
-	g, offices := controlled(t, gateway.Control{Audit: log, Approvals: book}, `
+	g, offices := controlled(t, control.Options{Audit: log, Approvals: book}, `
 		permit(principal in Group::"dev", action == Action::"call", resource == Tool::"a/open");
 		@approve("other") permit(principal in Group::"dev", action == Action::"call", resource == Tool::"b/open");`)
 	dev := &identity.Identity{Principal: "user:alice", Groups: []string{"dev"}}
 	names := func(id *identity.Identity) (all []string) {
-		for _, d := range g.Tools(id, visiting()).Tools {
+		for _, d := range g.Tools(identity.NewContext(t.Context(), id), principalOf(id), visiting()).Tools {
 			all = append(all, d.Name)
 		}
 		return all
@@ -93,7 +102,7 @@ func TestADirectCallIsAdmitted(t *testing.T) {
 	}
 	try := func(id *identity.Identity, name string) (string, error) {
 		t.Helper()
-		r, err := g.Call(t.Context(), id, visiting(), name, json.RawMessage(`{"path":"p"}`))
+		r, err := g.Call(identity.NewContext(t.Context(), id), principalOf(id), visiting(), name, json.RawMessage(`{"path":"p"}`))
 		return string(r), err
 	}
 	if got, err := try(dev, "a__open"); err != nil || !strings.Contains(got, `"a p"`) {
@@ -135,7 +144,7 @@ func TestADirectCallIsAdmitted(t *testing.T) {
 		outcomes, want) {
 		t.Errorf("recorded %v, want %v", outcomes, want)
 	}
-	if _, err := g.Call(t.Context(), dev, visiting(), "a__open", json.RawMessage(`[]`)); err == nil {
+	if _, err := g.Call(identity.NewContext(t.Context(), dev), dev.Principal, visiting(), "a__open", json.RawMessage(`[]`)); err == nil {
 		t.Error("arguments that are no object were sent")
 	}
 }
@@ -167,21 +176,21 @@ func TestADirectCallReachesEveryTool(t *testing.T) {
 		asked = m.Server + " " + m.Method
 		return json.RawMessage(`{"action":"decline"}`), nil
 	}
-	r, err := g.Call(t.Context(), nil, c, "a__ask", json.RawMessage(`{}`))
+	r, err := g.Call(t.Context(), "", c, "a__ask", json.RawMessage(`{}`))
 	if err != nil || !strings.Contains(string(r), `"decline"`) || asked != "a elicitation/create" {
 		t.Errorf("%s, %v, asked %q", r, err, asked)
 	}
-	r, err = g.Call(t.Context(), nil, c, "own", json.RawMessage(`{}`))
+	r, err = g.Call(t.Context(), "", c, "own", json.RawMessage(`{}`))
 	if err != nil || !strings.Contains(string(r), "mine") {
 		t.Errorf("%s, %v", r, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := g.Call(ctx, nil, c, "a__ask", json.RawMessage(`{}`)); !errors.Is(err, context.Canceled) {
+	if _, err := g.Call(ctx, "", c, "a__ask", json.RawMessage(`{}`)); !errors.Is(err, context.Canceled) {
 		t.Errorf("a call that was given up: %v", err)
 	}
 	g.Close()
-	if _, err := g.Call(t.Context(), nil, c, "own", json.RawMessage(`{}`)); err == nil {
+	if _, err := g.Call(t.Context(), "", c, "own", json.RawMessage(`{}`)); err == nil {
 		t.Error("a closed gateway ran a call")
 	}
 }

@@ -19,16 +19,13 @@
 // what is rewritten and what is merged. A method without a row passes through a view of one server, and is unknown on
 // the other views.
 //
-// # Control
+// # Guards
 //
-// With Options.Control, one function admits every request of a caller (admit.go): policy, limit and approval, for
-// each part of a server that the request reaches. This includes the calls that the catalog's tools make,
-// subscriptions, completions and requests about tasks. A part that the caller may not use is in no list. A request
-// for it gets the answer for a part that does not exist. Afterwards the request is traced and recorded. A request
-// about a task is judged by the tool that made the task.
-//
-// A call that needs approval asks its caller, if the rule says so and the client can be asked. Otherwise it is answered
-// at once with the id of the approval. The identical call spends the grant (approve.go).
+// Options.Guard decides about every request of a caller, for each part of a server that the request reaches: it begins
+// an exchange, admits the parts, and ends the exchange with the answer. This includes the calls that the catalog's
+// tools make, subscriptions, completions and requests about tasks. A part that the caller may not use is in no list,
+// and a request for it gets the answer for a part that does not exist. Package control has the guard of indus serve.
+// Without a guard all requests are permitted.
 //
 // # Names
 //

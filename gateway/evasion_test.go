@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/auth/identity"
+	"github.com/indusagi/indus/control"
 	"github.com/indusagi/indus/control/approval"
 	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/control/policy"
@@ -48,7 +49,7 @@ func plain(t testing.TB, g *gateway.Gateway, path, method, params string) string
 func TestParamsInAnotherSpellingAreRefused(t *testing.T) {
 	t.Parallel()
 	book := approvals(t, t.TempDir()+"/approvals.json", 0)
-	g, offices := controlled(t, gateway.Control{Approvals: book},
+	g, offices := controlled(t, control.Options{Approvals: book},
 		`permit(principal, action, resource) unless { context has args && context.args has path && context.args.path == "q" };`)
 	for _, path := range []string{"/mcp", "/mcp/a"} {
 		prefix := "a__"
@@ -105,8 +106,8 @@ func newTeam(t testing.TB, s shelf, text string, ids ...string) *team {
 	c := &team{keys: identity.NewKeys(t.TempDir() + "/keys.json")}
 	c.current.Store(loaded(t, text))
 	c.Gateway = s.open(t, gateway.Options{
-		Host:    host.Options{Authenticate: identity.NewGuard(nil, c.keys).Principal},
-		Control: gateway.Control{Policy: func() (*policy.Set, bool) { return c.current.Load(), false }},
+		Host:  host.Options{Authenticate: identity.NewGuard(nil, c.keys).Principal},
+		Guard: control.New(&control.Options{Policy: func() (*policy.Set, bool) { return c.current.Load(), false }}),
 	}, ids...)
 	c.web = httptest.NewServer(c.Handler())
 	t.Cleanup(c.web.Close)
@@ -188,7 +189,7 @@ func TestUnsubscribeObeysThePolicy(t *testing.T) {
 func TestInstructionsOfOneServerObeyThePolicy(t *testing.T) {
 	t.Parallel()
 	for _, era := range bothEras {
-		g, _ := controlled(t, gateway.Control{}, opened)
+		g, _ := controlled(t, control.Options{}, opened)
 		if text := dial(t, g, "/mcp/b", era).InitializeResult().Instructions; strings.Contains(text, "of b") {
 			t.Errorf("%s: %q", era, text)
 		}
@@ -234,9 +235,9 @@ func TestFollowingATaskObeysThePolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = log.Close() })
-	web := s.gateway(t, "jobs", interop.Modern, gateway.Options{Control: gateway.Control{
+	web := s.gateway(t, "jobs", interop.Modern, gateway.Options{Guard: control.New(&control.Options{
 		Policy: func() (*policy.Set, bool) { decisions.Add(1); return current.Load(), false }, Audit: log,
-	}})
+	})})
 	created, failed := post(t, web, "ann", takesTasks, "tools/call", `{"name":"jobs__t","arguments":{}}`)
 	if failed != nil {
 		t.Fatal(failed)
@@ -275,7 +276,7 @@ func TestRecordsOfDeniedRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, _ := controlled(t, gateway.Control{Audit: log}, opened)
+	g, _ := controlled(t, control.Options{Audit: log}, opened)
 	c := dial(t, g, "/mcp", interop.Legacy)
 	_, _ = c.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "a__secret"})
 	_, _ = c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "a://secret/x"})
@@ -341,9 +342,9 @@ func TestAnApprovedCallDoesNotContinueAfterARestart(t *testing.T) {
 	book, keys := approvals(t, t.TempDir()+"/approvals.json", 0), sealed.Random()
 	start := func(text string) *httptest.Server {
 		s := &raw{answers: askingAnswers}
-		return s.gateway(t, "a", interop.Modern, gateway.Options{Host: host.Options{Keys: keys}, Control: gateway.Control{
+		return s.gateway(t, "a", interop.Modern, gateway.Options{Host: host.Options{Keys: keys}, Guard: control.New(&control.Options{
 			Approvals: book, Policy: always(rules(t, text), false),
-		}})
+		})})
 	}
 	const asks, params = `{"elicitation":{"form":{}}}`, `{"name":"a__t","arguments":{"n":1}}`
 	for text, refused := range map[string]bool{
@@ -386,9 +387,9 @@ func TestAnApprovedCallContinuesOnce(t *testing.T) {
 		}
 	}
 	book := approvals(t, t.TempDir()+"/approvals.json", 0)
-	web := s.gateway(t, "a", interop.Modern, gateway.Options{Control: gateway.Control{
+	web := s.gateway(t, "a", interop.Modern, gateway.Options{Guard: control.New(&control.Options{
 		Approvals: book, Policy: always(rules(t, `@approve("other") permit(principal, action, resource);`), false),
-	}})
+	})})
 	t.Cleanup(func() { close(release) })
 	const asks, params = `{"elicitation":{"form":{}}}`, `{"name":"a__t","arguments":{"n":1}}`
 	asked := approved(t, web, book, asks, params)
@@ -452,7 +453,7 @@ func TestAnApprovedCallContinuesOnce(t *testing.T) {
 func TestAGrantIsForOneAction(t *testing.T) {
 	t.Parallel()
 	book := approvals(t, t.TempDir()+"/approvals.json", 0)
-	g, offices := controlled(t, gateway.Control{Approvals: book}, `@approve("other") permit(principal, action, resource);`)
+	g, offices := controlled(t, control.Options{Approvals: book}, `@approve("other") permit(principal, action, resource);`)
 	c := dial(t, g, "/mcp/a", interop.Legacy)
 	complete := func(uri string) error {
 		_, err := c.Complete(t.Context(), &mcp.CompleteParams{
@@ -503,9 +504,9 @@ func TestAnAnswerAllowsOneCall(t *testing.T) {
 	}
 	file := t.TempDir() + "/approvals.json"
 	book := approvals(t, file, 0)
-	web := s.gateway(t, "a", interop.Modern, gateway.Options{Control: gateway.Control{
+	web := s.gateway(t, "a", interop.Modern, gateway.Options{Guard: control.New(&control.Options{
 		Approvals: book, Policy: always(rules(t, `@approve("caller") permit(principal, action, resource);`), false),
-	}})
+	})})
 	call := func(who, arguments, more string) (state string) {
 		t.Helper()
 		r, failed := post(t, web, who, `{"elicitation":{"form":{}}}`, "tools/call", `{"name":"a__t","arguments":`+arguments+more+`}`)

@@ -38,10 +38,15 @@ func (v *view) Follow(
 			Data: json.RawMessage(`{"requiredCapabilities":{"extensions":{"` + methods.ExtTasks + `":{}}}}`),
 		}
 	}
-	listening, cancel := context.WithCancel(v.begin(ctx, m))
+	listening, cancel := context.WithCancel(ctx)
+	ctx, x, err := v.begin(listening, m)
+	if err != nil {
+		cancel()
+		return nil, nil, err
+	}
 	var following sync.WaitGroup
 	stop = func() { cancel(); following.Wait() }
-	_, err = exchangeOf(listening).handle(listening, func(ctx context.Context) (json.RawMessage, error) {
+	_, err = x.handle(ctx, func(ctx context.Context) (json.RawMessage, error) {
 		all := v.followers(ctx, m, ids, notify)
 		late := time.NewTimer(followWait)
 		defer late.Stop()
@@ -77,9 +82,10 @@ type taskFollower struct {
 	origin       serverOrigin // the origin of the server that made the tasks
 	request      interop.Message
 	requester    listRequester
-	rights       *rights
-	items        map[string]*item  // the items of the tasks, by the client's ids
-	ids          map[string]string // the client's ids, by the server's ids
+	exchange     *exchange
+	items        map[string]*Access // the items of the tasks, by the client's ids
+	first        string             // the client's id of one of the tasks
+	ids          map[string]string  // the client's ids, by the server's ids
 	notify       func(interop.Message)
 	answered     context.Context // ends when the server has agreed or refused, or with the request
 	markAnswered context.CancelFunc
@@ -93,15 +99,15 @@ type taskFollower struct {
 func (v *view) followers(
 	ctx context.Context, m interop.Message, ids []string, notify func(interop.Message),
 ) (all []*taskFollower) {
-	needs := v.gateway.table["tasks/get"].Needs
+	x, needs := exchangeOf(ctx), v.gateway.table["tasks/get"].Needs
 	for _, s := range v.gateway.attached.Fleet.Servers() {
 		if !v.scope.mayContain(s.ID, methods.ByTool) || !v.gateway.lists.Declares(s.ID, needs) {
 			continue
 		}
 		f := &taskFollower{
 			view: v, server: s.ID, origin: originOf(s), request: m, requester: requesterOf(ctx),
-			rights: rightsIn(ctx), notify: notify,
-			items: map[string]*item{}, ids: map[string]string{},
+			exchange: x, notify: notify,
+			items: map[string]*Access{}, ids: map[string]string{},
 		}
 		for _, id := range ids {
 			it, own := administeredItem(s.ID), ownTask{id: id}
@@ -112,8 +118,8 @@ func (v *view) followers(
 				}
 				own = opened
 			}
-			if _, refused := v.gateway.admit(ctx, it); refused == nil {
-				f.ids[own.id], f.items[id] = id, it
+			if _, refused := x.admit(ctx, it); refused == nil {
+				f.ids[own.id], f.items[id], f.first = id, it, id
 			}
 		}
 		if len(f.ids) > 0 {
@@ -137,7 +143,7 @@ func (f *taskFollower) run(ctx context.Context) {
 		}
 		begun := time.Now()
 		listen := interop.Message{Method: protocol.MethodListen, Params: params, Caller: f.request.Caller}
-		_, err := f.view.gateway.send(ctx, f.server, listen)
+		_, err := f.view.gateway.send(ctx, f.items[f.first], f.server, listen)
 		if _, refused := errors.AsType[*interop.RPCError](err); refused {
 			return
 		}
@@ -200,7 +206,7 @@ func (f *taskFollower) catchUp(ctx context.Context, ids []string) {
 		}
 		params := wire.Object{}.Raw("taskId", wire.Quote(id)).JSON()
 		get := interop.Message{Method: "tasks/get", Params: params, Caller: f.request.Caller}
-		state, err := f.view.gateway.send(ctx, f.server, get)
+		state, err := f.view.gateway.send(ctx, f.items[id], f.server, get)
 		if err == nil {
 			state, err = wire.Rewrite(state, wire.Edit{Key: "resultType"}, wire.Edit{Key: "_meta"})
 		}
@@ -213,7 +219,7 @@ func (f *taskFollower) catchUp(ctx context.Context, ids []string) {
 // permits reports whether the policy still permits the task with this id of the client.
 func (f *taskFollower) permits(id string) bool {
 	it := f.items[id]
-	return f.rights.permits(it.action, it.Item)
+	return f.exchange.permits(it.Action, it.Item)
 }
 
 // sendState sends the client the state of a task. The state already has the client's id.

@@ -4,19 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/gateway/internal/lists"
 	"github.com/indusagi/indus/gateway/internal/methods"
-	"github.com/indusagi/indus/gateway/internal/rates"
 	"github.com/indusagi/indus/gateway/internal/spent"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/protocol"
@@ -24,7 +20,6 @@ import (
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
-	"github.com/indusagi/indus/replica"
 	"github.com/indusagi/indus/schema"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -61,8 +56,9 @@ type Options struct {
 	// Tap receives all messages that pass the gateway, from many goroutines. It must not block or change bytes. It may
 	// be nil.
 	Tap func(Tapped)
-	// Control configures the decisions about requests and their records.
-	Control Control
+	// Guard decides about requests, and follows them. Nil permits all, at no cost. control.New returns the guard of
+	// indus serve.
+	Guard Guard
 	// Drain is the time that calls in flight have at the end of [Gateway.Run] and in [Gateway.Stop]. 0 means 10 s, and
 	// a negative value no time.
 	Drain time.Duration
@@ -96,6 +92,7 @@ type View struct {
 // Gateway serves many servers as one. All methods may be called from any goroutine.
 type Gateway struct {
 	opts      Options
+	observer  Observer // nil: Options.Guard is none
 	attached  *ledger.Attachment
 	mainView  *view // the view of everything
 	startedAt time.Time
@@ -121,7 +118,6 @@ type Gateway struct {
 	forwardedHeaders atomic.Pointer[[]string] // names of the request headers that are forwarded to some server
 
 	usedStates spent.States
-	rates      rates.Counts
 	taskTools  taskTools
 	alteredMu  sync.Mutex
 	altered    *alteredTools // nil: not collected yet
@@ -150,21 +146,20 @@ func New(ctx context.Context, servers []config.Server, opts *Options) *Gateway {
 	if g.opts.Host.Forward == nil {
 		g.opts.Host.Forward = func() []string { return *g.forwardedHeaders.Load() }
 	}
-	if g.opts.Control.Telemetry != nil {
-		g.opts.Host.SessionEnded = g.sessionEnded
+	waits := func(context.Context) func() { return func() {} }
+	g.observer, _ = g.opts.Guard.(Observer)
+	if g.observer != nil {
+		g.opts.Host.SessionEnded, waits = g.observer.SessionEnded, g.observer.Waits
+		g.observer.Attach(g)
 	}
 	g.namedViews = g.opts.Views
 	g.ctx, g.cancel = context.WithCancel(context.Background())
-	if bus := g.opts.Control.Bus; bus != nil {
-		g.rates.Join()
-		g.running.Go(func() { g.rates.Share(g.ctx, bus) })
-	}
 	g.attached = ledger.Attach(ctx, ledger.Ledger{}, servers, g.ledgerOptions())
 	saves := g.opts.Ledger
 	g.lists = lists.New(g.ctx, lists.Options{
 		Attached: g.attached, Table: g.table, Running: &g.running, Changed: g.notifyClients,
 		Saves: saves != nil && (saves.Log != nil || saves.Open != nil), Logger: g.opts.Host.Logger,
-		WaitUntil: g.startedAt.Add(protocol.Duration(g.opts.Host.ListWait, listWait)), Telemetry: g.opts.Control.Telemetry,
+		WaitUntil: g.startedAt.Add(protocol.Duration(g.opts.Host.ListWait, listWait)), Waits: waits,
 	})
 	if g.opts.Transparent != "" {
 		g.mainView = g.newTransparent(g.opts.Transparent)
@@ -177,7 +172,6 @@ func New(ctx context.Context, servers []config.Server, opts *Options) *Gateway {
 		g.lists.ReadMissing(st.Server)
 	}
 	close(g.ready)
-	g.opts.Control.Telemetry.Observe(g.state)
 	return g
 }
 
@@ -194,11 +188,11 @@ func (g *Gateway) ledgerOptions() *ledger.Options {
 	mount.Memory = cmp.Or(mount.Memory, g.opts.Host.Memory, interop.NewMemory(0))
 	g.opts.Host.Memory = cmp.Or(g.opts.Host.Memory, mount.Memory)
 	mount.Endpoint = g.endpoints(mount.Endpoint)
-	if g.opts.Control.Policy != nil {
+	if g.opts.Guard != nil && g.opts.Guard.Decides() {
 		mount.Admit, mount.AdmitAll = g.checkJudged, true
 	}
-	if t := g.opts.Control.Telemetry; t != nil {
-		mount.Waits = t.Wait
+	if g.observer != nil {
+		mount.Waits = g.observer.Waits
 	}
 	notify := mount.Notify
 	mount.Notify = func(server string, m interop.Message) {
@@ -252,109 +246,6 @@ func (g *Gateway) Reload(servers []config.Server, views map[string]View) {
 // listWait bounds the wait for the lists of servers if host.Options.ListWait is 0.
 const listWait = 3 * time.Second
 
-// All views are below these paths.
-const (
-	pathHTTP = "/mcp"
-	pathSSE  = "/sse"
-)
-
-// ViewOf parses the path of a request. It returns the name of the view, which may not exist. "" is the view of
-// everything. below is "/mcp", or "/sse" for HTTP+SSE. [Gateway.Handler] uses ViewOf, and so should code that checks
-// whether a caller may use a view.
-func ViewOf(path string) (below, name string, ok bool) {
-	for _, below = range []string{pathHTTP, pathSSE} {
-		name, ok = strings.CutPrefix(path, below)
-		if ok && (name == "" || name[0] == '/') {
-			return below, strings.Trim(name, "/"), true
-		}
-	}
-	return "", "", false
-}
-
-// Handler serves all views: over streamable HTTP below /mcp, and over HTTP+SSE below /sse, for clients that support
-// nothing newer. A caller that is refused gets the same response whether the view exists or not. If Host.Authenticate
-// uses an identity.Guard, identity.FromContext returns the caller's identity in tools of the program.
-func (g *Gateway) Handler() http.Handler { return http.HandlerFunc(g.serveHTTP) }
-
-func (g *Gateway) serveHTTP(w http.ResponseWriter, r *http.Request) {
-	r = identity.Carrying(r)
-	below, name, ok := ViewOf(r.URL.Path)
-	if g.leaving.Load() && replica.From(r.Context()) == nil {
-		w.Header().Set("Connection", "close") // the next connection of the client goes to another replica
-	}
-	if g.opts.Documents != nil {
-		if document := g.opts.Documents(r.URL.Path); document != nil {
-			document.ServeHTTP(w, r)
-			return
-		}
-	}
-	switch {
-	case !ok && isHealth(r.URL.Path):
-		g.health(w, r)
-		return
-	case !ok && g.opts.WellKnown != nil && strings.HasPrefix(r.URL.Path, "/.well-known/"):
-		g.opts.WellKnown.ServeHTTP(w, r)
-		return
-	case !ok && g.opts.Pages != nil && strings.HasPrefix(r.URL.Path, "/oauth/"):
-		g.opts.Pages.ServeHTTP(w, r)
-		return
-	case !ok && g.opts.Site != nil:
-		if err := g.mainView.host.CheckOrigin(r); err != nil {
-			http.Error(w, err.Error(), http.StatusForbidden)
-			return
-		}
-		g.opts.Site.ServeHTTP(w, r)
-		return
-	case !ok:
-		http.Error(w, "nothing is here: the MCP server is at /mcp", http.StatusNotFound)
-		return
-	}
-	v := g.existingView(name)
-	if v == nil {
-		v = g.findView(w, r, name)
-		if v == nil {
-			return
-		}
-	}
-	if below == pathSSE {
-		v.host.SSEHandler().ServeHTTP(w, r)
-		return
-	}
-	v.host.Handler().ServeHTTP(w, r)
-}
-
-// findView returns the view of a name, and makes it if necessary. If it returns nil, the request is answered. A request
-// that fails authentication is refused here: a second check might admit it, and to a view that it did not name.
-func (g *Gateway) findView(w http.ResponseWriter, r *http.Request, name string) *view {
-	if authenticate := g.opts.Host.Authenticate; authenticate != nil && replica.From(r.Context()) == nil {
-		if _, err := authenticate(r); err != nil {
-			g.mainView.host.Refuse(w, r, err)
-			return nil
-		}
-	}
-	_ = g.attached.Wait(r.Context()) // until the ledger is read and the servers are known
-	v := g.viewByName(name)
-	if v == nil { // a web page that is not allowed does not learn this either
-		g.mainView.host.Refuse(w, r, errNoView)
-	}
-	return v
-}
-
-// errNoView is returned for a request to a view that does not exist.
-var errNoView = &interop.HTTPError{
-	Status: http.StatusNotFound,
-	Body: "there is no such view: /mcp is everything, " +
-		"/mcp/SERVER one server of the configuration, /mcp/@NAME a selection that it names",
-}
-
-// ServeStdio serves the view of everything to one client on the process's stdin and stdout. See [host.Host.ServeStdio].
-func (g *Gateway) ServeStdio(ctx context.Context) error { return g.mainView.host.ServeStdio(ctx) }
-
-// ServeIO serves the view of everything to one client on a pair of streams. See [host.Host.ServeIO].
-func (g *Gateway) ServeIO(ctx context.Context, r io.Reader, w io.Writer) error {
-	return g.mainView.host.ServeIO(ctx, r, w)
-}
-
 // Close ends the sessions of all clients and all servers, and waits for them. It may be called twice.
 func (g *Gateway) Close() {
 	g.mu.Lock()
@@ -370,4 +261,7 @@ func (g *Gateway) Close() {
 	g.attached.Close()
 	g.unwatch()
 	g.running.Wait()
+	if g.observer != nil {
+		g.observer.Detach()
+	}
 }

@@ -5,11 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/indusagi/indus/control/audit"
-	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
-	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
 )
@@ -18,55 +15,34 @@ import (
 // request has the difference: the item and its server, and the rules or the reason that hide it.
 
 const (
-	reasonView = "it is not in this view"
 	reasonHeld = "it is held: it is new or changed since its server was approved"
-	reasonRule = "the policy does not permit this"
 )
-
-// explainUnknown records a call that ended before any decision, because its tool is not in the caller's list.
-func (x *exchange) explainUnknown(ctx context.Context, err error) {
-	if err == nil || x.message.Method != protocol.MethodToolsCall {
-		return
-	}
-	x.mu.Lock()
-	claimed := x.claimed
-	x.mu.Unlock()
-	name, ok := protocol.LookupString(x.message.Params, "name")
-	if claimed || !ok {
-		return
-	}
-	arguments, _ := wire.Lookup(x.message.Params, "arguments")
-	it := &item{Item: policy.Item{Kind: policy.Tool, Name: name}, action: policy.Call, name: name, arguments: arguments}
-	if reason := x.view.resolveTool(it); reason != "" {
-		x.hide(ctx, it, reason)
-	}
-}
 
 // resolveTool sets the item of a tool that the caller does not see. It returns the reason for which the tool is not
 // seen, if the policy permits the call, or "" if no server is known to have the tool.
-func (v *view) resolveTool(it *item) (reason string) {
-	qualified := v.plainKind.shown.qualified(it.name)
+func (v *view) resolveTool(it *Access) (reason string) {
+	qualified := v.plainKind.shown.qualified(it.Called)
 	s := v.gateway.attached.Snapshot("")
 	for _, kind := range append([]*toolbox.Snapshot{s}, s.Kinds...) {
 		for i := range kind.Tools {
 			if d := &kind.Tools[i]; d.Name == qualified {
 				it.Item = v.gateway.toolItem(d)
-				return reasonView
+				return NotInView
 			}
 		}
 	}
 	if slices.Contains(s.Held, qualified) {
 		for _, e := range v.gateway.attached.Changed() {
 			if e.Name == qualified {
-				it.Item = v.gateway.PolicyItem(e.Server, e.Tool)
+				it.Item = v.gateway.ToolItem(e.Server, e.Tool)
 				return reasonHeld
 			}
 		}
 	}
 	server, own := v.ownerByPrefix(qualified)
 	if server != "" && (server == s.DownOwner(qualified) || !v.scope.mayContain(server, methods.ByTool)) {
-		it.Item = policy.Item{Kind: policy.Tool, Server: server, Name: own}
-		return reasonView
+		it.Item = Item{Kind: KindTool, Server: server, Name: own}
+		return NotInView
 	}
 	return ""
 }
@@ -87,7 +63,7 @@ func (v *view) ownerByPrefix(qualified string) (server, own string) {
 // resolvePart sets the item of a prompt or a resource that the caller does not see. It returns the reason, as
 // resolveTool does. It reads the lists that the request has read, without a policy and at the view of everything. So
 // the record does not depend on other requests.
-func (v *view) resolvePart(it *item, requester listRequester) (reason string) {
+func (v *view) resolvePart(it *Access, requester listRequester) (reason string) {
 	whole := v.gateway.mainView
 	kind := whole.kindOf(kindKey{declared: requester.kind.declared}, nil)
 	unlimited := listRequester{requester.caller, requester.client, kind}
@@ -96,9 +72,9 @@ func (v *view) resolvePart(it *item, requester listRequester) (reason string) {
 	}
 	found := func(row *methods.Row, kind methods.NameKind, owner ownName) string {
 		it.Item = partItem(row, kind, owner)
-		return reasonView
+		return NotInView
 	}
-	if it.Kind == policy.Prompt {
+	if it.Kind == KindPrompt {
 		if owner, ok := list("prompts/list").byName[it.Name]; ok {
 			return found(nil, methods.ByPrompt, owner)
 		}
@@ -123,7 +99,7 @@ func (v *view) resolvePart(it *item, requester listRequester) (reason string) {
 
 // resolveUnlisted sets the item of a URI that no server lists, if the view or the policy keeps it from servers that
 // would be asked for it. With several such servers, the item has no server.
-func (v *view) resolveUnlisted(it *item, requester listRequester) (reason string) {
+func (v *view) resolveUnlisted(it *Access, requester listRequester) (reason string) {
 	uri := it.Name
 	for _, server := range v.servers() {
 		owner := ownName{server, uri}
@@ -132,50 +108,20 @@ func (v *view) resolveUnlisted(it *item, requester listRequester) (reason string
 			continue
 		}
 		if reason != "" {
-			it.several = true
+			it.Several = true
 			return reason
 		}
-		it.Item, reason = partItem(nil, methods.ByURI, owner), reasonView
+		it.Item, reason = partItem(nil, methods.ByURI, owner), NotInView
 	}
 	return reason
 }
 
 // unlisted returns the answer to a request for an item that the client does not see, and records it.
-func (v *view) unlisted(ctx context.Context, m interop.Message, it *item) error {
+func (v *view) unlisted(ctx context.Context, m interop.Message, it *Access) error {
 	unknown := v.unknown(m, it) // with the caller's name
 	x := exchangeOf(ctx)
-	if x.main == nil {
-		return unknown
-	}
-	if reason := v.resolvePart(it, requesterOf(ctx)); reason != "" {
-		x.hide(ctx, it, reason)
-	} else {
-		x.claim(it)
+	if x.guarded() {
+		x.hide(ctx, it, v.resolvePart(it, requesterOf(ctx)))
 	}
 	return unknown
-}
-
-// hide records that an item is hidden from the caller, with the rules. If the policy permits the request, the record
-// has the other reason.
-func (x *exchange) hide(ctx context.Context, it *item, reason string) {
-	e := x.claim(it)
-	if it.several {
-		e.Server = ""
-	}
-	x.explain(ctx, it, e, reason)
-}
-
-// explain makes an entry that of an item that is hidden from the caller.
-func (x *exchange) explain(ctx context.Context, it *item, e *entry, reason string) {
-	if x.enforces() {
-		q := x.view.policyRequest(ctx, x.message)
-		q.Action, q.Item, q.Arguments = it.action, it.Item, it.arguments
-		verdict := x.policies.Decide(&q)
-		if !verdict.Allowed || reason == reasonView && !x.policies.MayList(&q, []policy.Item{it.Item})[0] {
-			e.decide(&verdict)
-			reason = reasonRule
-		}
-	}
-	e.ErrorKind = ""
-	e.refuse(&refusal{outcome: audit.Denied, text: reason})
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/control"
 	"github.com/indusagi/indus/interop"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -80,7 +80,7 @@ func TestTheRecordOfAHiddenItem(t *testing.T) {
 			t.Run(fmt.Sprint(era, " ", text != ""), func(t *testing.T) {
 				t.Parallel()
 				log, records := recorded(t)
-				g, _ := controlled(t, gateway.Control{Audit: log}, text)
+				g, _ := controlled(t, control.Options{Audit: log}, text)
 				for _, listed := range []bool{false, true} {
 					for _, c := range cases {
 						if c.policy != text || c.name == "subscription" && era == interop.Modern { // it is a stream without an answer

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/auth/identity"
+	"github.com/indusagi/indus/control"
 	"github.com/indusagi/indus/control/approval"
 	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/gateway"
@@ -22,7 +23,7 @@ import (
 func TestASearchForAURICountsOnce(t *testing.T) {
 	t.Parallel()
 	for _, era := range bothEras {
-		g, _ := controlled(t, gateway.Control{}, `@rate("3/m") permit(principal, action == Action::"read", resource);`)
+		g, _ := controlled(t, control.Options{}, `@rate("3/m") permit(principal, action == Action::"read", resource);`)
 		c := dial(t, g, "/mcp", era)
 		for i := range 5 {
 			_, err := c.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "nowhere://x"})
@@ -45,9 +46,9 @@ func TestCapabilitiesObeyThePolicy(t *testing.T) {
 				func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 					return &mcp.CallToolResult{}, nil, nil
 				})
-			g := shelf{"a": plainServer, "b": newOffice("b").Server}.open(t, gateway.Options{Control: gateway.Control{
+			g := shelf{"a": plainServer, "b": newOffice("b").Server}.open(t, gateway.Options{Guard: control.New(&control.Options{
 				Policy: always(rules(t, `permit(principal, action, resource in Server::"`+server+`");`), false),
-			}}, "a", "b")
+			})}, "a", "b")
 			for _, tool := range []string{"a__open", "b__open"} {
 				if err := g.Attached().Fleet.Await(t.Context(), tool); err != nil {
 					t.Fatal(err)
@@ -74,7 +75,7 @@ func TestListsAreForEachClient(t *testing.T) {
 		permit(principal, action == Action::"call", resource == Tool::"b/secret")
 		when { context has address && context.address.isInRange(ip("192.0.2.0/24")) };`
 	team := newTeam(t, shelf{"a": newOffice("a").Server, "b": newOffice("b").Server}, text, "a", "b")
-	open, _ := controlled(t, gateway.Control{}, text) // without identities
+	open, _ := controlled(t, control.Options{}, text) // without identities
 	for _, tool := range []string{"a__open", "b__open"} {
 		if err := team.Attached().Fleet.Await(t.Context(), tool); err != nil {
 			t.Fatal(err)
@@ -132,8 +133,13 @@ func TestListsAreForEachClient(t *testing.T) {
 func TestNobodyManages(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", `permit(principal, action, resource);`} {
-		g, _ := controlled(t, gateway.Control{}, text)
-		if g.MayAdminister(nil, "") || g.MayApprove(nil, &approval.Item{Subject: approval.Subject{Server: "a", Tool: "open"}}, "") {
+		c := control.Options{}
+		if text != "" {
+			c.Policy = always(rules(t, text), false)
+		}
+		g, _ := controlled(t, c, "")
+		judge := beside(g, c)
+		if judge.MayAdminister(nil, "") || judge.MayApprove(nil, &approval.Item{Subject: approval.Subject{Server: "a", Tool: "open"}}, "") {
 			t.Errorf("with the policy %q, nobody may manage the gateway", text)
 		}
 	}
@@ -144,7 +150,8 @@ func TestAReportedPolicyLetsNobodyManage(t *testing.T) {
 	t.Parallel()
 	everything := rules(t, `permit(principal, action in [Action::"administer", Action::"approve"], resource);`)
 	for _, report := range []bool{false, true} {
-		g := shelf{}.open(t, gateway.Options{Control: gateway.Control{Policy: always(everything, report)}})
+		g := control.New(&control.Options{Policy: always(everything, report)})
+		shelf{}.open(t, gateway.Options{Guard: g})
 		for group, want := range map[string]bool{identity.AdminGroup: true, "dev": !report} {
 			id, call := &identity.Identity{Principal: "ann", Groups: []string{group}}, &approval.Item{Subject: approval.Subject{Server: "a", Tool: "open"}}
 			if g.MayAdminister(id, "") != want || g.MayApprove(id, call, "") != want {
@@ -164,7 +171,7 @@ func TestApproversAreJudgedByTheCallThatWaits(t *testing.T) {
 		book := approvals(t, t.TempDir()+"/approvals.json", time.Minute)
 		var set atomic.Pointer[policy.Set]
 		set.Store(rules(t, `@approve("other") permit(principal, action == Action::"call", resource);`).Current())
-		g, offices := controlled(t, gateway.Control{
+		g, offices := controlled(t, control.Options{
 			Approvals: book, Policy: func() (*policy.Set, bool) { return set.Load(), false },
 		}, "")
 		offices["a"].AddTool(&mcp.Tool{
@@ -178,6 +185,7 @@ func TestApproversAreJudgedByTheCallThatWaits(t *testing.T) {
 			t.Fatal(waiting, err)
 		}
 		lead := &identity.Identity{Principal: "lead"}
+		judge := beside(g, control.Options{Policy: func() (*policy.Set, bool) { return set.Load(), false }})
 		check := func(when string) {
 			t.Helper()
 			for condition, want := range map[string]bool{
@@ -186,13 +194,13 @@ func TestApproversAreJudgedByTheCallThatWaits(t *testing.T) {
 				`context.view == View::"@all"`: false, `context.client == Client::"` + waiting[0].Client + `"`: false,
 			} {
 				set.Store(rules(t, all+`forbid(principal, action == Action::"approve", resource) when { `+condition+` };`).Current())
-				if got := g.MayApprove(lead, &waiting[0], ""); got != want {
+				if got := judge.MayApprove(lead, &waiting[0], ""); got != want {
 					t.Errorf("%s, %s, forbidden when %s: the approver may decide: %t", era, when, condition, got)
 				}
 			}
 		}
 		check("as listed")
-		for g.PolicyItem("a", "drop").Claims.Destructive != nil { // a server may begin to announce late
+		for judge.PolicyItem("a", "drop").Claims.Destructive != nil { // a server may begin to announce late
 			offices["a"].RemoveTools("drop")
 			time.Sleep(20 * time.Millisecond)
 			offices["a"].AddTool(&mcp.Tool{Name: "drop", InputSchema: map[string]any{"type": "object"}}, nil)

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"sync"
+	"time"
 
-	"github.com/indusagi/indus/control/policy"
+	"github.com/indusagi/indus/gateway/internal/definition"
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/toolbox"
@@ -17,7 +20,7 @@ import (
 
 // itemOf returns the item that a request to a server is about. Params in which a member stands twice are refused,
 // because it is unknown which of the two the server reads.
-func (v *view) itemOf(ctx context.Context, server string, m interop.Message) (*item, error) {
+func (v *view) itemOf(ctx context.Context, server string, m interop.Message) (*Access, error) {
 	// A method that indus does not know needs the right to administer the server.
 	it := administeredItem(server)
 	if members, err := wire.Members(m.Params); len(m.Params) > 0 && err == nil {
@@ -32,15 +35,15 @@ func (v *view) itemOf(ctx context.Context, server string, m interop.Message) (*i
 	var err error
 	switch row.Kind {
 	case methods.ByTool:
-		it.action, it.Kind = policy.Call, policy.Tool
+		it.Action, it.Kind = ActionCall, KindTool
 		it.Name, _ = protocol.LookupString(m.Params, "name")
-		it.arguments, _ = wire.Lookup(m.Params, "arguments")
+		it.Arguments, _ = wire.Lookup(m.Params, "arguments")
 	case methods.ByPrompt:
-		it.action, it.Kind = policy.Get, policy.Prompt
+		it.Action, it.Kind = ActionGet, KindPrompt
 		it.Name, err = methods.String(m, m.Params, "name")
-		it.arguments, _ = wire.Lookup(m.Params, "arguments")
+		it.Arguments, _ = wire.Lookup(m.Params, "arguments")
 	case methods.ByURI:
-		it.action, it.Kind = policy.Read, policy.Resource
+		it.Action, it.Kind = ActionRead, KindResource
 		it.Name, err = methods.String(m, m.Params, "uri")
 	case methods.ByRef:
 		err = v.completedItem(m, it)
@@ -55,15 +58,15 @@ func (v *view) itemOf(ctx context.Context, server string, m interop.Message) (*i
 		}
 	}
 	if row.Handler == methods.FromAll || m.Method == protocol.MethodToolsList {
-		it.Item, it.action, err = policy.Item{Kind: policy.Server, Server: server}, policy.List, nil
+		it.Item, it.Action, err = Item{Kind: KindServer, Server: server}, ActionList, nil
 	}
-	it.unlisted = v.transparent && it.Kind == policy.Tool && !v.listsTool(it.Name)
+	it.Unlisted = v.transparent && it.Kind == KindTool && !v.listsTool(it.Name)
 	return it, err
 }
 
 // administeredItem returns the item of a request that needs the right to administer a server.
-func administeredItem(server string) *item {
-	return &item{action: policy.Administer, Item: policy.Item{Kind: policy.Server, Server: server}}
+func administeredItem(server string) *Access {
+	return &Access{Action: ActionAdminister, Item: Item{Kind: KindServer, Server: server}}
 }
 
 // listsTool reports whether a transparent view lists a tool of this name, to any caller.
@@ -83,7 +86,7 @@ func (x *exchange) checkSpelling() error {
 		return nil
 	}
 	var exact string
-	found := wire.FindKey(x.message.Params, func(key []byte) bool {
+	found := wire.FindKey(x.Message.Params, func(key []byte) bool {
 		for _, exact = range judgedParams {
 			if string(key) != exact && bytes.EqualFold(key, []byte(exact)) {
 				return true
@@ -94,19 +97,19 @@ func (x *exchange) checkSpelling() error {
 	if found == nil { // also if the params are no object: then they name nothing
 		return nil
 	}
-	return protocol.InvalidParams(x.message.Method, "the params have %q in another spelling: %q", exact,
+	return protocol.InvalidParams(x.Message.Method, "the params have %q in another spelling: %q", exact,
 		protocol.Printable(string(found), 80))
 }
 
 // completedItem sets the item of a completion/complete.
-func (v *view) completedItem(m interop.Message, it *item) error {
+func (v *view) completedItem(m interop.Message, it *Access) error {
 	ref, err := readRef(m)
 	if err != nil {
 		return err
 	}
-	it.action, it.Kind, it.Name = policy.Complete, policy.Resource, ref.name
+	it.Action, it.Kind, it.Name = ActionComplete, KindResource, ref.name
 	if ref.key == "name" {
-		it.Kind = policy.Prompt
+		it.Kind = KindPrompt
 		return nil
 	}
 	row := v.gateway.table["resources/templates/list"]
@@ -139,21 +142,21 @@ func readRef(m interop.Message) (ref completionRef, err error) {
 }
 
 // unknown returns the answer to a request for an item that does not exist.
-func (v *view) unknown(m interop.Message, it *item) error {
+func (v *view) unknown(m interop.Message, it *Access) error {
 	switch it.Kind {
-	case policy.Resource:
+	case KindResource:
 		return v.unknownURI(m, it.Name)
-	case policy.Prompt:
+	case KindPrompt:
 		return protocol.InvalidParams(m.Method, "no prompt named %q is available", protocol.Printable(it.Name, 80))
-	case policy.Tool:
+	case KindTool:
 		return protocol.InvalidParams(m.Method, "no task has this taskId: it is not available")
 	}
 	return protocol.MethodNotFound(m.Method)
 }
 
 // unlistedURI is unlisted for a URI.
-func (v *view) unlistedURI(ctx context.Context, m interop.Message, action policy.Action, uri string) error {
-	return v.unlisted(ctx, m, &item{action: action, Item: policy.Item{Kind: policy.Resource, Name: uri}})
+func (v *view) unlistedURI(ctx context.Context, m interop.Message, action Action, uri string) error {
+	return v.unlisted(ctx, m, &Access{Action: action, Item: Item{Kind: KindResource, Name: uri}})
 }
 
 // ownTask is a task of a server.
@@ -193,7 +196,7 @@ func (t *taskTools) find(origin serverOrigin, id string) ownTask {
 
 // setTask makes the item of a request about a task of it.Server the tool whose call made the task. The arguments were
 // judged when the task was made.
-func (g *Gateway) setTask(ctx context.Context, m interop.Message, it *item, origin serverOrigin, own ownTask) error {
+func (g *Gateway) setTask(ctx context.Context, m interop.Message, it *Access, origin serverOrigin, own ownTask) error {
 	if own.tool == "" {
 		own = g.taskTools.find(origin, own.id)
 	}
@@ -201,7 +204,7 @@ func (g *Gateway) setTask(ctx context.Context, m interop.Message, it *item, orig
 		x.hide(ctx, it, "the tool that made the task is not known any more")
 		return protocol.InvalidParams(m.Method, "no task has this taskId: the tool that made it is not known any more")
 	}
-	it.Item, it.action, it.continues = g.PolicyItem(it.Server, own.tool), policy.Call, true
+	it.Item, it.Action, it.Continues = g.ToolItem(it.Server, own.tool), ActionCall, true
 	return nil
 }
 
@@ -223,7 +226,7 @@ func (l *localTools) Snapshot(p toolbox.Principal) *toolbox.Snapshot {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.from == s && !r.changes {
+	if l.from == s && isLasting(r) {
 		return l.to
 	}
 	permitted := l.shown.permitted(s)
@@ -239,8 +242,9 @@ func (l *localTools) Snapshot(p toolbox.Principal) *toolbox.Snapshot {
 }
 
 // Do implements [toolbox.Source].
-func (l *localTools) Do(ctx context.Context, c toolbox.Call) (r *toolbox.Result, err error) {
-	if !exchangeOf(ctx).controls() {
+func (l *localTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, error) {
+	x := exchangeOf(ctx)
+	if !x.guarded() {
 		return l.Source.Do(ctx, c)
 	}
 	find := func(_ context.Context, name string, caller toolbox.Principal) (*toolbox.Descriptor, error) {
@@ -251,16 +255,25 @@ func (l *localTools) Do(ctx context.Context, c toolbox.Call) (r *toolbox.Result,
 		}
 		return &tools[i], nil
 	}
-	answer, err := l.shown.gateway.admitCall(ctx, &c, find, func(ctx context.Context) (raw json.RawMessage, err error) {
-		r, err = l.Source.Do(ctx, c)
-		if r != nil {
-			raw = r.Wire().JSON
-		}
-		return raw, err
-	})
-	if r == nil && answer != nil {
-		r = questionOf(answer)
+	a, reason, err := x.callAccess(ctx, &c, find)
+	if err != nil {
+		return nil, err
 	}
+	ctx, refused := x.admit(ctx, a)
+	if refused != nil {
+		answer, err := refused.toolAnswer(c.Name)
+		x.callEnded(ctx, a, reason, answer, err)
+		if answer == nil {
+			return nil, err
+		}
+		return questionOf(answer), err
+	}
+	r, err := l.Source.Do(ctx, c)
+	var raw json.RawMessage
+	if r != nil {
+		raw = r.Wire().JSON
+	}
+	x.callEnded(ctx, a, reason, raw, err)
 	return r, err
 }
 
@@ -271,11 +284,118 @@ func questionOf(asks json.RawMessage) *toolbox.Result {
 	})
 }
 
-// PolicyChanged notifies clients that their lists may have changed, because Control.Policy returns another policy.
-func (g *Gateway) PolicyChanged() {
+// ListsChanged notifies clients that their lists may have changed, because Options.Guard decides in another way.
+func (g *Gateway) ListsChanged() {
 	for _, v := range g.allViews() {
 		for _, list := range v.changes {
 			list.Notify()
 		}
 	}
+}
+
+// isLasting reports whether the lists of callers with these rights do not change with time.
+func isLasting(r Rights) bool {
+	if r == nil {
+		return true
+	}
+	_, lasting := r.Class()
+	return lasting
+}
+
+// listsItem reports whether a list shows an item.
+func listsItem(r Rights, it Item) bool { return r == nil || r.Lists([]Item{it})[0] }
+
+// ToolItem returns a tool of a server as a guard sees it: with its definition and its changes. A tool that is not
+// listed to any kind of client has only its name.
+func (g *Gateway) ToolItem(server, tool string) Item {
+	s := g.attached.Snapshot("")
+	for _, kind := range append([]*toolbox.Snapshot{s}, s.Kinds...) {
+		for i := range kind.Tools {
+			if d := &kind.Tools[i]; d.Server == server && d.Tool == tool {
+				return g.toolItem(d)
+			}
+		}
+	}
+	return Item{Kind: KindTool, Server: server, Name: tool}
+}
+
+// toolItem returns a tool as an item.
+func (g *Gateway) toolItem(d *toolbox.Descriptor) Item {
+	return Item{
+		Kind: KindTool, Server: d.Server, Name: d.Tool, Tool: d,
+		Changed: (*g.alteredTools())[ownName{d.Server, d.Tool}],
+	}
+}
+
+// alteredTools holds the tools that differ from their approved version.
+type alteredTools map[ownName]bool
+
+// alteredAge is how long a collected set of altered tools is used.
+const alteredAge = time.Second
+
+// alteredTools returns the tools that differ from their approved version. As long as these are the same tools, it
+// returns the same pointer.
+func (g *Gateway) alteredTools() *alteredTools {
+	now := g.attached.Snapshot("")
+	g.alteredMu.Lock()
+	defer g.alteredMu.Unlock()
+	if g.altered != nil && g.alteredIn == now && time.Since(g.alteredAt) < alteredAge {
+		return g.altered
+	}
+	fresh := alteredTools{}
+	for _, e := range g.attached.Changed() {
+		fresh[ownName{e.Server, e.Tool}] = true
+	}
+	if g.altered == nil || !maps.Equal(*g.altered, fresh) {
+		g.altered = &fresh
+	}
+	g.alteredAt, g.alteredIn = time.Now(), now
+	return g.altered
+}
+
+// partItem returns a prompt, a resource or a template as an item.
+func partItem(row *methods.Row, kind methods.NameKind, owner ownName) Item {
+	it := Item{Kind: KindResource, Server: owner.server, Name: owner.own}
+	switch {
+	case kind == methods.ByPrompt:
+		it.Kind = KindPrompt
+	case row != nil && row.ID == "uriTemplate":
+		it.Template = true
+	}
+	return it
+}
+
+// Lists reports whether the view of everything lists a tool or a prompt of a server to any caller, by the cached lists.
+func (g *Gateway) Lists(it Item) bool {
+	v := g.mainView
+	if it.Kind == KindTool {
+		return v.listsTool(v.scope.displayName(it.Server, it.Name))
+	}
+	all := v.mergedFor(g.ctx, g.table["prompts/list"], listRequester{kind: v.plainKind}, false)
+	return all.byName[v.scope.displayName(it.Server, it.Name)] == ownName{it.Server, it.Name}
+}
+
+// Program identifies the program of a server, and returns what it runs, for a person. Both are "" if there is no such
+// server.
+func (g *Gateway) Program(server string) (origin, shown string) {
+	if s, ok := g.attached.Fleet.Server(server); ok {
+		return definition.Origin(s), definition.Program(s)
+	}
+	return "", ""
+}
+
+// Seal seals data of the guard for a client, which holds it until Unseal.
+func (g *Gateway) Seal(caller toolbox.Principal, data string) string {
+	return g.opts.Host.Keys.Seal(sealed.Token{
+		Kind: sealed.Approval, Principal: string(caller), Data: []byte(data),
+	})
+}
+
+// Unseal returns the data that Seal sealed for the caller.
+func (g *Gateway) Unseal(caller toolbox.Principal, token string) (data string, ok bool) {
+	if token == "" {
+		return "", false
+	}
+	t, err := g.opts.Host.Keys.Open(token, sealed.Want{Kind: sealed.Approval, Principal: string(caller)})
+	return string(t.Data), err == nil
 }

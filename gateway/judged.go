@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/gateway/internal/definition"
 	"github.com/indusagi/indus/interop/config"
 )
@@ -19,7 +18,7 @@ type judgedKey struct{}
 // judgedContext carries the item of which it is a part, so that a call allocates no context.
 type judgedContext struct {
 	context.Context
-	it *item
+	it *Access
 }
 
 // Value implements [context.Context].
@@ -31,8 +30,8 @@ func (c *judgedContext) Value(key any) any {
 }
 
 // judgedIn returns the tool for which the call of ctx was admitted, or nil if no policy decided.
-func judgedIn(ctx context.Context) *item {
-	it, _ := ctx.Value(judgedKey{}).(*item)
+func judgedIn(ctx context.Context) *Access {
+	it, _ := ctx.Value(judgedKey{}).(*Access)
 	return it
 }
 
@@ -45,29 +44,15 @@ const maxRedefined = 3
 // checkJudged is MountOptions.Admit.
 func (g *Gateway) checkJudged(ctx context.Context, server config.Server, _ string) (held string, err error) {
 	it := judgedIn(ctx)
-	if it == nil || it.tool.Server != server.ID {
+	if it == nil || it.Tool.Server != server.ID {
 		return "", nil
 	}
-	if it.origin != "" && it.origin != definition.Origin(server) {
+	if it.Origin != "" && it.Origin != definition.Origin(server) {
 		return "", errRedefined
 	}
 	now := g.attached.Snapshot("")
-	if now == it.source || definition.Listed(now, it.tool) {
+	if now == it.source || definition.Listed(now, it.Tool) {
 		return "", nil
 	}
 	return "", errRedefined
-}
-
-// refresh replaces the tool of a call by the tool as it is listed now. It returns a refusal if there is none.
-func (g *Gateway) refresh(ctx context.Context, x *exchange, it *item) *refusal {
-	it.source = g.attached.Snapshot("")
-	d, err := it.find(ctx, it.name, x.message.Caller)
-	switch {
-	case err != nil:
-		return &refusal{outcome: audit.Denied, text: err.Error()}
-	case d == nil:
-		return &refusal{outcome: audit.Denied, hidden: true, text: noSuchTool}
-	}
-	it.tool, it.Item, it.origin = d, g.toolItem(d), ""
-	return nil
 }

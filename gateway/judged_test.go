@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/indusagi/indus/control"
 	"github.com/indusagi/indus/control/approval"
 	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/gateway"
@@ -42,8 +43,8 @@ func newShifty(t testing.TB, policy string, mount interop.FleetOptions, more ...
 	}
 	mount.Restart = interop.Restart{First: time.Millisecond}
 	opts := gateway.Options{
-		Ledger:  &ledger.Options{Mount: &interop.MountOptions{FleetOptions: mount, Wait: -1, Events: s.seen.record}},
-		Control: gateway.Control{Approvals: s.book, Policy: always(rules(t, policy), false)},
+		Ledger: &ledger.Options{Mount: &interop.MountOptions{FleetOptions: mount, Wait: -1, Events: s.seen.record}},
+		Guard:  control.New(&control.Options{Approvals: s.book, Policy: always(rules(t, policy), false)}),
 	}
 	for _, change := range more {
 		change(&opts)
@@ -88,7 +89,7 @@ func (s *shifty) call() string {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
 	defer cancel()
-	r, err := s.Call(ctx, nil, &interop.Client{}, "a__t", json.RawMessage(`{}`))
+	r, err := s.Call(ctx, "", &interop.Client{}, "a__t", json.RawMessage(`{}`))
 	if err != nil {
 		return err.Error()
 	}
@@ -176,7 +177,8 @@ func TestACallOfAToolThatIsGoneIsRecorded(t *testing.T) {
 		policy := `permit(principal, action, resource);`
 		s := newShifty(t, policy, interop.FleetOptions{Known: knownPayment, Lazy: true}, func(o *gateway.Options) {
 			o.Expose = func(s toolbox.Source) toolbox.Source { return catalog.Over(s, nil) }
-			o.Control.Audit, o.Control.Policy = log, always(rules(t, policy), report)
+			c := o.Guard.(*control.Control)
+			c.Audit, c.Policy = log, always(rules(t, policy), report)
 		})
 		s.description.Store("")
 		r, err := dial(t, s.Gateway, "/mcp", interop.Modern).CallTool(t.Context(), &mcp.CallToolParams{
@@ -238,7 +240,7 @@ func TestTheFirstCallWaitsForTheLedger(t *testing.T) {
 		with, read := shelf{"a": s}, make(chan struct{})
 		opts := with.options(t)
 		opts.Mount.Hold, opts.Open = true, func(context.Context) ledger.Log { <-read; return nil }
-		g := with.open(t, gateway.Options{Ledger: opts, Control: gateway.Control{Policy: always(permits, false)}}, "a")
+		g := with.open(t, gateway.Options{Ledger: opts, Guard: control.New(&control.Options{Policy: always(permits, false)})}, "a")
 		in, toGateway := io.Pipe()
 		fromGateway, out := io.Pipe()
 		go func() { _ = g.ServeIO(t.Context(), in, out) }()

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/auth/identity"
-	"github.com/indusagi/indus/gateway"
+	"github.com/indusagi/indus/control"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/internal/testkit/natsserver"
@@ -37,7 +37,7 @@ func TestALimitOfThreeReplicas(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(engine.Close)
-		g, o := controlledHost(t, gateway.Control{Bus: engine},
+		g, o := controlledHost(t, control.Options{Bus: engine},
 			fmt.Sprintf(`@rate("%d/3s") permit(principal, action == Action::"call", resource);`, limit),
 			host.Options{Authenticate: identity.NewGuard(nil, keys).Principal})
 		web := httptest.NewServer(g.Handler())

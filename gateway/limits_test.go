@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/auth/identity"
+	"github.com/indusagi/indus/control"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/testkit/fixture"
@@ -34,7 +35,7 @@ func newCompany(t testing.TB, text string) *company {
 	t.Helper()
 	keys := identity.NewKeys(t.TempDir() + "/keys.json")
 	guard := identity.NewGuard(nil, keys)
-	g, offices := controlledHost(t, gateway.Control{}, text, host.Options{Authenticate: guard.Principal})
+	g, offices := controlledHost(t, control.Options{}, text, host.Options{Authenticate: guard.Principal})
 	return &company{g, offices, keys}
 }
 
@@ -241,7 +242,7 @@ func TestTheAnswerAboveALimit(t *testing.T) {
 	for _, era := range bothEras {
 		t.Run(string(era), func(t *testing.T) {
 			t.Parallel()
-			g, _ := controlled(t, gateway.Control{}, `@rate("1/h") permit(principal, action, resource);`)
+			g, _ := controlled(t, control.Options{}, `@rate("1/h") permit(principal, action, resource);`)
 			web := httptest.NewServer(g.Handler())
 			t.Cleanup(web.Close)
 			last := &seen{}
@@ -315,7 +316,7 @@ func checkLimitError(t *testing.T, method, body string) {
 // An event stream has no status of its own: the error is in its last event.
 func TestTheAnswerAboveALimitInAStream(t *testing.T) {
 	t.Parallel()
-	g, _ := controlled(t, gateway.Control{}, `@rate("1/h") permit(principal, action, resource);`)
+	g, _ := controlled(t, control.Options{}, `@rate("1/h") permit(principal, action, resource);`)
 	for i := range 2 {
 		body := `{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"a__open","_meta":{` +
 			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
@@ -340,7 +341,7 @@ func TestTheAnswerAboveALimitInAStream(t *testing.T) {
 func TestALimitWithinABatch(t *testing.T) {
 	t.Parallel()
 	for _, era := range bothEras {
-		g, offices := controlled(t, gateway.Control{}, `@rate("3/h") permit(principal, action == Action::"call", resource);`)
+		g, offices := controlled(t, control.Options{}, `@rate("3/h") permit(principal, action == Action::"call", resource);`)
 		c := dial(t, g, "/mcp/@catalog", era)
 		var calls []any
 		for range 5 {

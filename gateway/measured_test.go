@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/indusagi/indus/control"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/internal/telemetry"
 	"github.com/indusagi/indus/interop"
@@ -191,7 +192,7 @@ func TestATraceLeadsThroughTheGateway(t *testing.T) {
 	t.Parallel()
 	for _, era := range bothEras {
 		m, s := measure(t), newTraced()
-		c := dial(t, s.open(t, gateway.Options{Control: gateway.Control{Telemetry: m.Telemetry}}), "/mcp", era)
+		c := dial(t, s.open(t, gateway.Options{Guard: control.New(&control.Options{Telemetry: m.Telemetry})}), "/mcp", era)
 		_, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "s__one", Meta: mcp.Meta{
 			"traceparent": traceparent, "tracestate": "vendor=x", "baggage": "k=v", "own": 1.0,
 		}})
@@ -220,8 +221,8 @@ func TestTheCallsOfABatchHaveSpans(t *testing.T) {
 	for _, era := range bothEras {
 		m, s := measure(t), newTraced()
 		g := s.open(t, gateway.Options{
-			Control: gateway.Control{Telemetry: m.Telemetry},
-			Expose:  func(s toolbox.Source) toolbox.Source { return catalog.Over(s, nil) },
+			Guard:  control.New(&control.Options{Telemetry: m.Telemetry}),
+			Expose: func(s toolbox.Source) toolbox.Source { return catalog.Over(s, nil) },
 		})
 		c := dial(t, g, "/mcp", era)
 		r, err := c.CallTool(t.Context(), &mcp.CallToolParams{
@@ -269,7 +270,7 @@ func TestATransparentServerGetsNoTrace(t *testing.T) {
 		}}
 		m, opts := measure(t), gateway.Options{Transparent: "s"}
 		if i == 1 {
-			opts.Control.Telemetry = m.Telemetry
+			opts.Guard = control.New(&control.Options{Telemetry: m.Telemetry})
 		}
 		g := scripts{"s": s}.open(t, opts, config.Server{ID: "s"})
 		_ = g.Attached().Fleet.Await(t.Context(), "s__odd")
@@ -298,7 +299,7 @@ func TestAnUnknownToolIsNoLabel(t *testing.T) {
 	t.Parallel()
 	for _, era := range bothEras {
 		m, s := measure(t), newTraced()
-		c := dial(t, s.open(t, gateway.Options{Control: gateway.Control{Telemetry: m.Telemetry}}), "/mcp", era)
+		c := dial(t, s.open(t, gateway.Options{Guard: control.New(&control.Options{Telemetry: m.Telemetry})}), "/mcp", era)
 		for i := range 3 {
 			_, _ = c.CallTool(t.Context(), call(fmt.Sprintf("s__chosen-%d", i)))
 		}
@@ -315,7 +316,7 @@ func TestTheStateOfTheGateway(t *testing.T) {
 	t.Parallel()
 	m, s := measure(t), newTraced()
 	g := shelf{"s": s.Server}.open(t, gateway.Options{
-		Control: gateway.Control{Telemetry: m.Telemetry, Approvals: approvals(t, t.TempDir()+"/approvals.json", time.Minute)},
+		Guard: control.New(&control.Options{Telemetry: m.Telemetry, Approvals: approvals(t, t.TempDir()+"/approvals.json", time.Minute)}),
 	})
 	g.Reload([]config.Server{{ID: "s", Pool: config.Pool{MaxConcurrent: 1}}}, nil)
 	_ = g.Attached().Fleet.Await(t.Context(), "s__one")
@@ -360,7 +361,7 @@ func TestRestartsAreCounted(t *testing.T) {
 	o := scripts{"s": s}.options(t)
 	o.Mount.Restart = interop.Restart{First: time.Millisecond}
 	g := gateway.New(t.Context(), []config.Server{{ID: "s"}}, &gateway.Options{
-		Ledger: o, Control: gateway.Control{Telemetry: m.Telemetry},
+		Ledger: o, Guard: control.New(&control.Options{Telemetry: m.Telemetry}),
 	})
 	t.Cleanup(g.Close)
 	for n := range int64(3) {
@@ -392,7 +393,7 @@ func TestWaitsAreNoOverhead(t *testing.T) {
 	t.Run("queue", func(t *testing.T) {
 		t.Parallel()
 		m, s := measure(t), newTraced()
-		g := shelf{"s": s.Server}.open(t, gateway.Options{Control: gateway.Control{Telemetry: m.Telemetry}})
+		g := shelf{"s": s.Server}.open(t, gateway.Options{Guard: control.New(&control.Options{Telemetry: m.Telemetry})})
 		g.Reload([]config.Server{{ID: "s", Pool: config.Pool{MaxConcurrent: 1}}}, nil)
 		if err := g.Attached().Fleet.Settle(t.Context()); err != nil {
 			t.Fatal(err)
@@ -423,7 +424,7 @@ func TestWaitsAreNoOverhead(t *testing.T) {
 	t.Run("person", func(t *testing.T) {
 		t.Parallel()
 		m := measure(t)
-		g, _ := controlled(t, gateway.Control{
+		g, _ := controlled(t, control.Options{
 			Telemetry: m.Telemetry, Approvals: approvals(t, t.TempDir()+"/approvals.json", time.Minute),
 		}, `@approve("caller") permit(principal, action == Action::"call", resource);`)
 		var waited time.Duration
@@ -463,7 +464,7 @@ func TestNoSecretOnASpan(t *testing.T) {
 			return "", &interop.RPCError{Code: interop.CodeInternal, Message: "no access with ghp_abcdefghijklmnopqrstuvwxyz0123456789"}
 		},
 	}}
-	g := scripts{"s": s}.open(t, gateway.Options{Control: gateway.Control{Telemetry: m.Telemetry}}, config.Server{ID: "s"})
+	g := scripts{"s": s}.open(t, gateway.Options{Guard: control.New(&control.Options{Telemetry: m.Telemetry})}, config.Server{ID: "s"})
 	_ = g.Attached().Fleet.Await(t.Context(), "s__odd")
 	ask(t, g.Handler(), "/mcp", "tools/call", `{"name":"s__odd","arguments":{}}`)
 	described := false
@@ -507,7 +508,7 @@ func TestASearchHasOneAnswer(t *testing.T) {
 	}
 	m := measure(t)
 	log, read := recorded(t)
-	g := servers.open(t, gateway.Options{Control: gateway.Control{Telemetry: m.Telemetry, Audit: log}}, rows...)
+	g := servers.open(t, gateway.Options{Guard: control.New(&control.Options{Telemetry: m.Telemetry, Audit: log})}, rows...)
 	if err := g.Attached().Fleet.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}

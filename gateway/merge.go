@@ -85,8 +85,7 @@ func (v *view) mergeParts(row *methods.Row, requester listRequester, parts []par
 
 // isFor reports whether a requester has the same rights as those that the list was made for.
 func (m *mergedList) isFor(requester listRequester) bool {
-	r := requester.kind.rights
-	return m.requester.kind.class == requester.kind.class && (r == nil || !r.changes)
+	return m.requester.kind.class == requester.kind.class && isLasting(requester.kind.rights)
 }
 
 // parts returns the list of each server, in order. If wait is true, the servers are asked in parallel.

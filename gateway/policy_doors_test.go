@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/auth/identity"
+	"github.com/indusagi/indus/control"
 	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/host"
@@ -49,9 +50,9 @@ func TestListIsCallAtRandom(t *testing.T) {
 	guard := identity.NewGuard(nil, keys)
 	offices := map[string]*office{"a": newOffice("a"), "b": newOffice("b")}
 	options := gateway.Options{
-		Host:    host.Options{Authenticate: guard.Principal},
-		Control: gateway.Control{Policy: func() (*policy.Set, bool) { return current.Load(), false }},
-		Views:   map[string]gateway.View{"all": {}, "catalog": {Expose: func(s toolbox.Source) toolbox.Source { return catalog.Over(s, nil) }}},
+		Host:  host.Options{Authenticate: guard.Principal},
+		Guard: control.New(&control.Options{Policy: func() (*policy.Set, bool) { return current.Load(), false }}),
+		Views: map[string]gateway.View{"all": {}, "catalog": {Expose: func(s toolbox.Source) toolbox.Source { return catalog.Over(s, nil) }}},
 	}
 	g := shelf{"a": offices["a"].Server, "b": offices["b"].Server}.open(t, options, "a", "b")
 	web := httptest.NewServer(g.Handler())

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/indusagi/indus/control"
 	"github.com/indusagi/indus/control/audit"
-	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/internal/testkit/fixture"
 	"github.com/indusagi/indus/interop"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -51,7 +51,7 @@ func TestEveryRequestHasItsRecord(t *testing.T) {
 			t.Parallel()
 			log, read := recorded(t)
 			book := approvals(t, t.TempDir()+"/approvals.json", time.Minute)
-			g, _ := controlled(t, gateway.Control{Audit: log, Approvals: book}, opened+`
+			g, _ := controlled(t, control.Options{Audit: log, Approvals: book}, opened+`
 				@id("write") @audit("arguments,result") @approve("other")
 				permit(principal, action == Action::"call", resource == Tool::"b/open");`)
 			c := dial(t, g, "/mcp", era)
@@ -108,7 +108,7 @@ func TestCallsAreRecordedUnderLoad(t *testing.T) {
 	const each = 20
 	clients := fixture.Size(t, 10, 50)
 	log, read := recorded(t)
-	g, offices := controlled(t, gateway.Control{Audit: log}, "")
+	g, offices := controlled(t, control.Options{Audit: log}, "")
 	var running sync.WaitGroup
 	for i := range clients {
 		c := dial(t, g, "/mcp", bothEras[i%2])
@@ -136,7 +136,7 @@ func TestCallsAreRecordedUnderLoad(t *testing.T) {
 func TestNothingIsServedWithoutARecord(t *testing.T) {
 	t.Parallel()
 	log, _ := recorded(t)
-	g, offices := controlled(t, gateway.Control{Audit: log}, "")
+	g, offices := controlled(t, control.Options{Audit: log}, "")
 	c := dial(t, g, "/mcp", interop.Modern)
 	if _, err := c.CallTool(t.Context(), call("a__open")); err != nil {
 		t.Fatal(err)

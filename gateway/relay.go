@@ -42,8 +42,8 @@ func (v *view) forServers(ctx context.Context, m interop.Message) (context.Conte
 		return ctx, m
 	}
 	if protocol.AcceptsRequests(m.Client.Capabilities) {
-		if r := rightsIn(ctx); r != nil {
-			m.Client = naming.WrapPeers(m.Client, r.askPeer)
+		if x := exchangeOf(ctx); x.guard != nil && v.gateway.opts.Guard.Decides() {
+			m.Client = naming.WrapPeers(m.Client, x.askPeer)
 		}
 		if v.scope.server == "" {
 			ctx = context.WithValue(ctx, severalKey{}, true)
@@ -60,7 +60,7 @@ func (v *view) forServers(ctx context.Context, m interop.Message) (context.Conte
 // definition of the tool that a policy admitted.
 func requestDigest(ctx context.Context, m interop.Message) [32]byte {
 	if it := judgedIn(ctx); it != nil {
-		return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params), canonical.JSON(it.tool.Wire.JSON))
+		return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params), canonical.JSON(it.Tool.Wire.JSON))
 	}
 	return sealed.Digest([]byte(m.Method), protocol.LastingParams(m.Params))
 }
@@ -81,9 +81,8 @@ func (g *Gateway) endpoints(
 			origin := originOf(s)
 			e.Around, e.Typed = append(slices.Clip(e.Around), g.wrapUpstream(origin)), g.sealResults(origin)
 		}
-		if g.opts.Control.Telemetry != nil {
-			measured := g.measured(s, &e)
-			e.Around, e.Ended = append(slices.Clip(e.Around), measured.Trace), measured.Ended
+		if g.observer != nil {
+			g.observer.Connection(s, s.ID == g.opts.Transparent, &e)
 		}
 		if g.opts.Tap != nil {
 			e.Tap = g.tapServer(s.ID)
@@ -224,7 +223,7 @@ func (g *Gateway) sealState(
 	ctx context.Context, origin serverOrigin, m interop.Message, result json.RawMessage,
 ) (json.RawMessage, error) {
 	if requests, _ := wire.Lookup(result, "inputRequests"); len(requests) > len("{}") {
-		if err := rightsIn(ctx).mayAsk(origin.server); err != nil {
+		if err := exchangeOf(ctx).mayAsk(origin.server); err != nil {
 			return nil, interop.NewFault(interop.Protocol, origin.server, m.Method, err)
 		}
 	}
@@ -253,10 +252,6 @@ func (g *Gateway) sealState(
 // errStateUsed is returned if a client sends the same requestState of a server a second time.
 var errStateUsed = errors.New("its answers were given before, " +
 	"and each state is valid for one request; use the state of the last answer")
-
-// errStateForeign is returned if a call needs approval, and has a state that does not continue it.
-var errStateForeign error = protocol.InvalidParams("requestState",
-	"it is not the state of the last answer, or it was altered; send the request again without it")
 
 // errStateOld is returned if a client continues an approved call with a state of an earlier process.
 var errStateOld = errors.New("indus was restarted since the question, and an approved call runs once; " +

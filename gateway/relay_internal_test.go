@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"github.com/indusagi/indus/gateway/internal/naming"
 	"strings"
 	"testing"
+
+	"github.com/indusagi/indus/gateway/internal/naming"
 
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/sealed"

@@ -6,11 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/gateway/internal/search"
-	"github.com/indusagi/indus/gateway/internal/uris"
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/uris"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/yosida95/uritemplate/v3"
@@ -25,34 +24,28 @@ const (
 // does.
 func (v *view) request(ctx context.Context, server string, m interop.Message) (json.RawMessage, error) {
 	x := exchangeOf(ctx)
-	if !x.controls() {
-		return v.gateway.send(ctx, server, m)
+	if !x.guarded() {
+		return v.gateway.send(ctx, nil, server, m)
 	}
 	it, err := v.itemOf(ctx, server, m)
-	if err != nil && (x.policies != nil || v.gateway.opts.Control.Audit != nil) {
+	if err != nil && x.mode >= Records {
 		return nil, err
 	}
-	if err != nil { // telemetry and an activity refuse nothing: the server judges the params
-		it = &item{Item: policy.Item{Kind: policy.Server, Server: server}}
+	if err != nil { // the guard refuses nothing: the server judges the params
+		it = &Access{Item: Item{Kind: KindServer, Server: server}}
 	}
 	hasState, continues := x.continues(ctx, server, m.Params)
-	it.hasState, it.continues = hasState, it.continues || continues
-	e, refused := v.gateway.admit(ctx, it)
+	it.HasState, it.Continues = hasState, it.Continues || continues
+	ctx, refused := x.admit(ctx, it)
 	if refused != nil {
 		return refused.answer(m, v.unknown(m, it))
 	}
-	raw, err := v.gateway.send(ctx, server, m)
+	raw, err := v.gateway.send(ctx, it, server, m)
 	if err != nil && search.IsOvertaken(ctx) {
 		err = search.ErrOvertaken
 	}
-	e.end(raw, err)
+	x.guard.Ended(it, raw, err)
 	return raw, err
-}
-
-// send sends a request to one server, or to the server of the tool m.Tool, for the client in ctx. Every request of a
-// caller leaves the gateway here.
-func (g *Gateway) send(ctx context.Context, server string, m interop.Message) (json.RawMessage, error) {
-	return g.attached.Fleet.Request(ctx, server, m)
 }
 
 // route passes a request to the server that its params name.
@@ -72,7 +65,9 @@ func (v *view) route(ctx context.Context, row *methods.Row, m interop.Message) (
 		if err == nil && !v.scope.mayContain(origin.server, methods.ByTool) {
 			it := administeredItem(origin.server)
 			if v.gateway.setTask(ctx, m, it, origin, own) == nil {
-				exchangeOf(ctx).hide(ctx, it, reasonView)
+				if x := exchangeOf(ctx); x.guarded() {
+					x.hide(ctx, it, NotInView)
+				}
 			}
 			err = protocol.InvalidParams(m.Method, "the server that has this task is not in this view")
 		}
@@ -92,7 +87,7 @@ func (v *view) getPrompt(ctx context.Context, row *methods.Row, m interop.Messag
 	}
 	owner, ok := v.lookup(ctx, "prompts/list", requesterOf(ctx), name)
 	if !ok {
-		it := &item{action: policy.Get, Item: policy.Item{Kind: policy.Prompt, Name: name}}
+		it := &Access{Action: ActionGet, Item: Item{Kind: KindPrompt, Name: name}}
 		return nil, v.unlisted(ctx, m, it)
 	}
 	return v.requestOwner(ctx, row, owner, name, m, wire.Edit{Key: "name", Value: wire.Quote(owner.own)})
@@ -175,17 +170,17 @@ func (v *view) requestURI(ctx context.Context, row *methods.Row, m interop.Messa
 	}
 	switch len(candidates) {
 	case 0:
-		return nil, v.unlistedURI(ctx, m, policy.Read, uri)
+		return nil, v.unlistedURI(ctx, m, ActionRead, uri)
 	case 1:
 		return ask(ctx, 0)
 	}
 	x := exchangeOf(ctx)
-	x.search = true
+	x.Searches = true
 	raw, first, err := search.First(ctx, len(candidates), ask)
 	if first < 0 {
 		return nil, v.unknownURI(m, uri)
 	}
-	x.answeredBy = candidates[first].server
+	x.AnsweredBy = candidates[first].server
 	return raw, err
 }
 
@@ -212,7 +207,7 @@ func (v *view) ownersOf(ctx context.Context, needs []string, requester listReque
 			return []ownName{owner}
 		}
 		_, ok = templates().match(own, server)
-		if ok && !uris.EscapesDirectory(own) && requester.kind.rights.lists(partItem(nil, methods.ByURI, owner)) {
+		if ok && !uris.EscapesDirectory(own) && listsItem(requester.kind.rights, partItem(nil, methods.ByURI, owner)) {
 			return []ownName{owner}
 		}
 		return nil
@@ -224,7 +219,7 @@ func (v *view) ownersOf(ctx context.Context, needs []string, requester listReque
 		return []ownName{owner}
 	}
 	if owner, ok := templates().match(uri, ""); ok && (!v.isPartial() || !uris.EscapesDirectory(uri)) {
-		if owner.own = uri; requester.kind.rights.lists(partItem(nil, methods.ByURI, owner)) {
+		if owner.own = uri; listsItem(requester.kind.rights, partItem(nil, methods.ByURI, owner)) {
 			return []ownName{owner}
 		}
 	}
@@ -301,9 +296,9 @@ func (v *view) complete(ctx context.Context, m interop.Message) (json.RawMessage
 	}
 	switch {
 	case !found:
-		it := &item{action: policy.Complete, Item: policy.Item{Kind: policy.Resource, Name: name}}
+		it := &Access{Action: ActionComplete, Item: Item{Kind: KindResource, Name: name}}
 		if ref.key == "name" {
-			it.Kind = policy.Prompt
+			it.Kind = KindPrompt
 		}
 		_ = v.unlisted(ctx, m, it)
 		return nil, protocol.InvalidParams(m.Method, "nothing named %q is available", protocol.Printable(name, 80))

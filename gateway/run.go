@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/replica"
 )
 
 const (
@@ -68,6 +69,9 @@ func (g *Gateway) Run(ctx context.Context, l net.Listener) error {
 
 // maxPeerHeader bounds the header of a request of another replica, in bytes: the client's, and the claims of its token.
 const maxPeerHeader = 256 << 10
+
+// isForwarded reports whether another replica sent the request, which has authenticated its caller.
+func isForwarded(r *http.Request) bool { return replica.From(r.Context()) != nil }
 
 // server returns an HTTP server with limits for clients that are not authenticated yet.
 func (g *Gateway) server(h http.Handler, fresh *freshConns) *http.Server {

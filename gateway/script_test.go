@@ -12,8 +12,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/indusagi/indus/control"
+	"github.com/indusagi/indus/control/activity"
 	"github.com/indusagi/indus/gateway"
-	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
@@ -107,10 +108,20 @@ type broken struct{}
 
 func (broken) Connect(context.Context) (mcp.Connection, error) { return nil, errors.New("it is down") }
 
+// withAll gives a guard an activity, as "indus serve" has one.
+func withAll(opts *gateway.Options) {
+	if opts.Guard == nil {
+		opts.Guard = control.New(nil)
+	}
+	if c, ok := opts.Guard.(*control.Control); ok {
+		c.Activity = cmp.Or(c.Activity, activity.New())
+	}
+}
+
 func (s scripts) open(t testing.TB, opts gateway.Options, servers ...config.Server) *gateway.Gateway {
 	t.Helper()
 	opts.Ledger = s.options(t)
-	opts.Control.Activity = cmp.Or(opts.Control.Activity, activity.New()) // as "indus serve" has
+	withAll(&opts)
 	g := gateway.New(t.Context(), servers, &opts)
 	t.Cleanup(g.Close)
 	return g

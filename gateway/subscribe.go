@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/gateway/internal/search"
 	"github.com/indusagi/indus/internal/protocol"
@@ -19,8 +18,12 @@ import (
 func (v *view) Subscribe(
 	ctx context.Context, m interop.Message, uri string, notify func(interop.Message),
 ) (stop func(), err error) {
-	ctx = interop.WithClient(v.begin(ctx, m), m.Client)
-	_, err = exchangeOf(ctx).handle(ctx, func(ctx context.Context) (json.RawMessage, error) {
+	ctx, x, err := v.begin(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	ctx = interop.WithClient(ctx, m.Client)
+	_, err = x.handle(ctx, func(ctx context.Context) (json.RawMessage, error) {
 		stop, err = v.subscribe(ctx, m, uri, notify)
 		return nil, err
 	})
@@ -42,12 +45,12 @@ func (v *view) subscribe(
 		defer cancel()
 	}
 	stops, failed := make([]func(), len(owners)), v.unknownURI(m, uri)
-	own := rightsIn(ctx)
+	x := exchangeOf(ctx)
 	var subscribing sync.WaitGroup
 	for i, owner := range owners {
-		it := item{Item: partItem(nil, methods.ByURI, owner), action: policy.Subscribe}
-		if _, refused := v.gateway.admit(ctx, &it); refused != nil { // as if it were not there, unless a limit refuses it
-			if refused.retry > 0 {
+		it := Access{Item: partItem(nil, methods.ByURI, owner), Action: ActionSubscribe}
+		if _, refused := x.admit(ctx, &it); refused != nil { // as if it were not there, unless a limit refuses it
+			if refused.Retry > 0 {
 				_, failed = refused.answer(m, nil)
 			}
 			continue
@@ -55,7 +58,7 @@ func (v *view) subscribe(
 		subscribing.Go(func() {
 			stop, err := v.gateway.attached.Fleet.Subscribe(ctx, owner.server, owner.own, m.Caller, func(n interop.Message) {
 				permitted := func(uri string) bool {
-					return own.permits(policy.Subscribe, partItem(nil, methods.ByURI, ownName{owner.server, uri}))
+					return x.permits(ActionSubscribe, partItem(nil, methods.ByURI, ownName{owner.server, uri}))
 				}
 				if !permitted(owner.own) {
 					return // the policy changed
@@ -77,7 +80,7 @@ func (v *view) subscribe(
 	}
 	subscribing.Wait()
 	if len(owners) == 0 {
-		_ = v.unlistedURI(ctx, m, policy.Subscribe, uri)
+		_ = v.unlistedURI(ctx, m, ActionSubscribe, uri)
 	}
 	stops = slices.DeleteFunc(stops, func(stop func()) bool { return stop == nil })
 	if len(stops) == 0 {
@@ -92,9 +95,11 @@ func (v *view) subscribe(
 
 // Unsubscribe answers for a resource to which the client is not subscribed, in the way the resource's server answers.
 func (v *view) Unsubscribe(ctx context.Context, m interop.Message, uri string) error {
-	ctx = v.begin(ctx, m)
-	x := exchangeOf(ctx)
-	_, err := x.handle(ctx, func(ctx context.Context) (json.RawMessage, error) {
+	ctx, x, err := v.begin(ctx, m)
+	if err != nil {
+		return err
+	}
+	_, err = x.handle(ctx, func(ctx context.Context) (json.RawMessage, error) {
 		if err := x.checkSpelling(); err != nil {
 			return nil, err
 		}
@@ -109,14 +114,14 @@ func (v *view) unsubscribe(ctx context.Context, m interop.Message, uri string) e
 		return v.gateway.lists.Declares(owner.server, []string{"resources", "subscribe"})
 	}
 	if len(owners) == 1 { // more of them are not asked
-		it := item{Item: partItem(nil, methods.ByURI, owners[0]), action: policy.Subscribe, continues: true}
-		if _, refused := v.gateway.admit(ctx, &it); refused != nil {
+		it := Access{Item: partItem(nil, methods.ByURI, owners[0]), Action: ActionSubscribe, Continues: true}
+		if _, refused := exchangeOf(ctx).admit(ctx, &it); refused != nil {
 			return v.unknownURI(m, uri)
 		}
 	}
 	switch {
 	case len(owners) == 0:
-		return v.unlistedURI(ctx, m, policy.Subscribe, uri)
+		return v.unlistedURI(ctx, m, ActionSubscribe, uri)
 	case !slices.ContainsFunc(owners, subscribes):
 		return protocol.MethodNotFound(m.Method)
 	case len(owners) > 1: // no server lists it

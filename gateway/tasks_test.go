@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/gateway"
-	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
@@ -52,7 +51,7 @@ func (s *raw) gateway(t *testing.T, id string, era interop.Era, opts gateway.Opt
 	opts.Host.Authenticate = func(r *http.Request) (toolbox.Principal, error) {
 		return toolbox.Principal(r.Header.Get("Authorization")), nil
 	}
-	opts.Control.Activity = cmp.Or(opts.Control.Activity, activity.New()) // as "indus serve" has
+	withAll(&opts)
 	g := gateway.New(t.Context(), []config.Server{{ID: id, Era: era}}, &opts)
 	t.Cleanup(g.Close)
 	if st := g.Attached().Status()[0]; st.Phase != interop.Ready {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/gateway/internal/definition"
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
@@ -25,7 +24,7 @@ type shownTools struct {
 	// models reports whether the tools are for models only. Tools for apps alone are then left out (SEP-1865).
 	models   bool
 	declared interop.Declared // by the clients that see these tools
-	rights   *rights          // of these clients; nil: all
+	rights   Rights           // of these clients; nil: all
 
 	selectMu sync.Mutex
 	last     *toolNames
@@ -60,7 +59,7 @@ func (t *shownTools) toolNamesFor(p toolbox.Principal) *toolNames {
 	if t.rights != nil {
 		altered = t.gateway.alteredTools()
 	}
-	if t.last == nil || t.last.source != s || t.last.altered != altered || t.rights != nil && t.rights.changes {
+	if t.last == nil || t.last.source != s || t.last.altered != altered || !isLasting(t.rights) {
 		was := t.last
 		t.last = t.selectTools(s)
 		t.last.altered = altered
@@ -149,13 +148,14 @@ func (t *shownTools) selectTools(s *toolbox.Snapshot) *toolNames {
 
 // permitted reports for each tool whether the policy permits some call of it.
 func (t *shownTools) permitted(s *toolbox.Snapshot) []bool {
-	items := make([]policy.Item, len(s.Tools))
-	if t.rights != nil {
-		for i := range s.Tools {
-			items[i] = t.gateway.toolItem(&s.Tools[i])
-		}
+	if t.rights == nil {
+		return slices.Repeat([]bool{true}, len(s.Tools))
 	}
-	return t.rights.list(items...)
+	items := make([]Item, len(s.Tools))
+	for i := range s.Tools {
+		items[i] = t.gateway.toolItem(&s.Tools[i])
+	}
+	return t.rights.Lists(items)
 }
 
 func (t *shownTools) excludes(server string) bool { return !t.scope.mayContain(server, methods.ByTool) }
@@ -220,46 +220,78 @@ func (t *shownTools) Do(ctx context.Context, c toolbox.Call) (*toolbox.Result, e
 	return t.gateway.attached.Fleet.Result(m, raw), nil
 }
 
-// call takes a call of a tool through its steps (admit.go).
+// call takes a call of a tool through its steps: find the tool, admit the call, send it, end it. If the tool has
+// another definition when the connection is there, the guard decides again, by this definition.
 func (t *shownTools) call(ctx context.Context, m interop.Message, c *toolbox.Call) (json.RawMessage, error) {
 	if t.models {
 		if err := t.checkModels(ctx, c); err != nil {
 			return nil, err
 		}
 	}
-	if !exchangeOf(ctx).controls() {
-		return t.send(ctx, m, c)
+	x := exchangeOf(ctx)
+	if !x.guarded() {
+		m, err := t.address(ctx, m, c)
+		if err != nil {
+			return nil, err
+		}
+		raw, err := t.gateway.send(ctx, nil, "", m)
+		return t.answer(ctx, m, c.Name, raw, err)
 	}
-	return t.gateway.admitCall(ctx, c, t.findTool, func(ctx context.Context) (json.RawMessage, error) {
-		return t.send(ctx, m, c)
-	})
+	a, reason, err := x.callAccess(ctx, c, t.findTool)
+	if err != nil {
+		return nil, err
+	}
+	ctx, refused := x.admit(ctx, a)
+	judged := ctx
+	if x.mode >= Reports && a.Known {
+		a.judged = judgedContext{ctx, a}
+		judged = &a.judged
+	}
+	for n := 0; refused == nil; n++ {
+		var raw json.RawMessage
+		sent, err := t.address(judged, m, c)
+		if err == nil {
+			raw, err = t.gateway.send(judged, a, "", sent)
+			raw, err = t.answer(judged, sent, c.Name, raw, err)
+		}
+		if !errors.Is(err, errRedefined) || n == maxRedefined {
+			x.callEnded(ctx, a, reason, raw, err)
+			return raw, err
+		}
+		_, refused = x.admitAgain(ctx, a)
+	}
+	raw, err := refused.toolAnswer(c.Name)
+	x.callEnded(ctx, a, reason, raw, err)
+	return raw, err
 }
 
-// send sends an admitted call to the server of its tool. A call that no request caused has no params yet. send returns
-// the result with its links in the form of the view.
-func (t *shownTools) send(ctx context.Context, m interop.Message, c *toolbox.Call) (json.RawMessage, error) {
-	name := c.Name
-	m.Tool = name
+// address returns the message for the server of a tool, after the tool is listed. A call that no request caused has no
+// params yet.
+func (t *shownTools) address(ctx context.Context, m interop.Message, c *toolbox.Call) (interop.Message, error) {
+	m.Tool = c.Name
 	if !t.scope.everything {
-		if d, ok := t.toolNamesFor(m.Caller).byName[name]; ok {
+		if d, ok := t.toolNamesFor(m.Caller).byName[c.Name]; ok {
 			m.Tool = d.Name
 		} else {
-			m.Tool = t.qualified(name)
+			m.Tool = t.qualified(c.Name)
 			if !t.mayOwn(m.Tool) { // its server may be down
-				return nil, &toolbox.UnknownTool{Name: name}
+				return m, &toolbox.UnknownTool{Name: c.Name}
 			}
 		}
 	}
 	if m.Params == nil {
 		var err error
-		if m.Params, err = protocol.CallParams(name, c.Input); err != nil {
-			return nil, &interop.RPCError{Code: interop.CodeInvalidParams, Message: err.Error()}
+		if m.Params, err = protocol.CallParams(c.Name, c.Input); err != nil {
+			return m, &interop.RPCError{Code: interop.CodeInvalidParams, Message: err.Error()}
 		}
 	}
-	if err := t.gateway.attached.Await(ctx, m.Tool); err != nil {
-		return nil, err
-	}
-	raw, err := t.gateway.send(ctx, "", m)
+	return m, t.gateway.attached.Await(ctx, m.Tool)
+}
+
+// answer returns the answer of a server for the caller, with links in the form of the view.
+func (t *shownTools) answer(
+	ctx context.Context, m interop.Message, name string, raw json.RawMessage, err error,
+) (json.RawMessage, error) {
 	if err != nil {
 		if unknown, ok := errors.AsType[*toolbox.UnknownTool](err); ok && unknown.Name == m.Tool {
 			return nil, &toolbox.UnknownTool{Name: name}
@@ -276,13 +308,14 @@ func (t *shownTools) send(ctx context.Context, m interop.Message, c *toolbox.Cal
 	return raw, nil
 }
 
-// findTool returns the tool of a call, or nil if it is not listed for the caller. With a policy it waits until the tool
-// is listed: only a listed tool can be judged. If the server of the tool is down, it returns the fault of the server.
+// findTool returns the tool of a call, or nil if it is not listed for the caller. If a guard enforces, it waits until
+// the tool is listed: only a listed tool can be judged. If the server of the tool is down, it returns the fault of the
+// server.
 func (t *shownTools) findTool(
 	ctx context.Context, name string, caller toolbox.Principal,
 ) (*toolbox.Descriptor, error) {
 	d := t.toolNamesFor(caller).byName[name]
-	if d != nil || t.rights == nil {
+	if d != nil || !exchangeOf(ctx).enforces() {
 		return d, nil
 	}
 	qualified := t.qualified(name)
@@ -296,7 +329,7 @@ func (t *shownTools) findTool(
 	}
 	server := names.visible.DownOwner(name)
 	own, _ := strings.CutPrefix(qualified, config.Server{ID: server}.Prefixes()[0])
-	if server == "" || !t.rights.lists(policy.Item{Kind: policy.Tool, Server: server, Name: own}) {
+	if server == "" || !listsItem(t.rights, Item{Kind: KindTool, Server: server, Name: own}) {
 		return nil, nil
 	}
 	for _, st := range t.gateway.attached.Status() {

@@ -30,10 +30,9 @@ type view struct {
 
 	urisCollide  atomic.Bool // two servers had a URI in common
 	mu           sync.Mutex
-	lists        map[string][]*mergedList  // by method, the newest first
-	kinds        map[kindKey]*clientKind   // kinds of clients that have connected
-	rights       map[requestOrigin]*rights // cached
-	kindsDropped bool                      // kinds were dropped, and with them the records of their lists
+	lists        map[string][]*mergedList // by method, the newest first
+	kinds        map[kindKey]*clientKind  // kinds of clients that have connected
+	kindsDropped bool                     // kinds were dropped, and with them the records of their lists
 }
 
 func (g *Gateway) newView(name string, s *scope) *view {

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/indusagi/indus/gateway/internal/methods"
-	"github.com/indusagi/indus/gateway/internal/uris"
 	"github.com/indusagi/indus/internal/protocol"
+	"github.com/indusagi/indus/internal/uris"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/schema"
@@ -170,7 +170,7 @@ func (v *view) admits(
 		name = v.scope.displayName(owner.server, owner.own)
 	}
 	return (v.scope.admits(owner.server, kind, name) || kind == methods.ByURI && pages[owner]) &&
-		requester.kind.rights.lists(partItem(row, kind, owner))
+		listsItem(requester.kind.rights, partItem(row, kind, owner))
 }
 
 // pagesFor returns the pages of the tools that a caller sees, or nil if the view has resources without regard to tools.

@@ -14,7 +14,6 @@ import (
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/replica"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -115,7 +114,7 @@ func (h *Host) authenticate(w http.ResponseWriter, r *http.Request) (from client
 // the client sent it.
 func (h *Host) enterHTTP(w http.ResponseWriter, r *http.Request, from client) *refusal {
 	wait := time.Duration(0)
-	isForwarded := replica.From(r.Context()) != nil
+	isForwarded := isForwarded(r)
 	if !isForwarded {
 		wait = h.opts.Rates.wait(from)
 	}

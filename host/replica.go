@@ -16,10 +16,13 @@ import (
 	"github.com/indusagi/indus/toolbox"
 )
 
+// isForwarded reports whether another replica sent the request, which has authenticated its caller.
+func isForwarded(r *http.Request) bool { return replica.From(r.Context()) != nil }
+
 // elsewhere returns the token of a request that names state of another replica, if the caller may use the token. m is
 // nil for a request without a message. A request that was forwarded stays here.
 func (h *Host) elsewhere(r *http.Request, m *postedMessage, caller toolbox.Principal) (sealed.Token, bool) {
-	if h.opts.Replica == nil || replica.From(r.Context()) != nil {
+	if h.opts.Replica == nil || isForwarded(r) {
 		return sealed.Token{}, false
 	}
 	if m != nil && m.modern {

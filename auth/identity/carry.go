@@ -3,15 +3,9 @@ package identity
 import (
 	"context"
 	"net/http"
-	"sync/atomic"
+
+	"github.com/indusagi/indus/internal/carried"
 )
-
-// carrierKey is the key of a carrier in a context.
-type carrierKey struct{}
-
-// carrier holds the identity of one request. It is nil until [Guard.Authenticate] has admitted the request. The latest
-// admission counts: a stream that stays open is authenticated again.
-type carrier struct{ identity atomic.Pointer[Identity] }
 
 // Carry returns a handler that lets requests carry their identity to next. [Guard.Authenticate] and [Guard.Principal]
 // store the identity of a request that they admit in its context, and [FromContext] returns it. If Authenticate is
@@ -23,32 +17,14 @@ func Carry(next http.Handler) http.Handler {
 	})
 }
 
-// Carrying returns a request that carries its identity, as [Carry] passes it to a handler.
-func Carrying(r *http.Request) *http.Request {
-	if carrierOf(r.Context()) != nil { // it keeps the carrier that it has
-		return r
-	}
-	return r.WithContext(NewContext(r.Context(), nil))
-}
-
-func carrierOf(ctx context.Context) *carrier {
-	c, _ := ctx.Value(carrierKey{}).(*carrier)
-	return c
-}
+// Carrying returns a request that carries its identity, as [Carry] passes it to a handler. The latest admission counts:
+// a stream that stays open is authenticated again.
+func Carrying(r *http.Request) *http.Request { return carried.Request(r) }
 
 // NewContext returns a context with an identity, for requests that a program sends for a caller itself. With a nil id,
 // it has none.
 func NewContext(ctx context.Context, id *Identity) context.Context {
-	c := &carrier{}
-	c.identity.Store(id)
-	return context.WithValue(ctx, carrierKey{}, c)
-}
-
-// store stores the identity of an admitted request, if the request has a carrier.
-func store(ctx context.Context, id *Identity) {
-	if c := carrierOf(ctx); c != nil {
-		c.identity.Store(id)
-	}
+	return carried.NewContext(ctx, id)
 }
 
 // FromContext returns the identity of the request that ctx belongs to. It returns nil if no [Guard] has admitted the
@@ -56,8 +32,6 @@ func store(ctx context.Context, id *Identity) {
 // caller is the local user: the principal of the request does. A host passes the principal with each message. Use the
 // rights of the identity only if its Principal equals that principal.
 func FromContext(ctx context.Context) *Identity {
-	if c := carrierOf(ctx); c != nil {
-		return c.identity.Load()
-	}
-	return nil
+	id, _ := carried.Value(ctx).(*Identity)
+	return id
 }

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/indusagi/indus/internal/carried"
 	"github.com/indusagi/indus/toolbox"
 )
 
@@ -129,7 +130,7 @@ func (g *Guard) Authenticate(r *http.Request) (*Identity, error) {
 	case !id.granted(g.scopes(resource)):
 		return nil, g.stepUp(r, resource)
 	}
-	store(r.Context(), id)
+	carried.Store(r.Context(), id)
 	return id, nil
 }
 

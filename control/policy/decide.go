@@ -10,6 +10,7 @@ import (
 	"github.com/cedar-policy/cedar-go/types"
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 	"github.com/cedar-policy/cedar-go/x/exp/eval"
+	"github.com/indusagi/indus/internal/uris"
 )
 
 // Decide decides about a request. It also denies an action if the caller may not perform an action that it requires:
@@ -71,12 +72,12 @@ func (d *decision) decideAll(e *environment, action Action, anyArguments bool) V
 	if e.item.Kind != Resource || !verdict.Allowed || !strings.ContainsAny(e.item.Name, "%#@") {
 		return verdict
 	}
-	u, err := parseURI(e.item.Name)
-	if err != nil || u.plain == e.item.Name {
+	u, err := uris.Parse(e.item.Name)
+	if err != nil || u.Plain == e.item.Name {
 		return verdict
 	}
 	item := *e.item
-	item.Name = u.plain
+	item.Name = u.Plain
 	plain := d.decideSpelled(e.with(&item, action), action, anyArguments)
 	plain.Approve = stricterOf(plain.Approve, verdict.Approve)
 	return plain

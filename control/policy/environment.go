@@ -9,6 +9,7 @@ import (
 
 	"github.com/cedar-policy/cedar-go"
 	"github.com/cedar-policy/cedar-go/types"
+	"github.com/indusagi/indus/internal/uris"
 )
 
 // environment is a request as Cedar sees it. It is also the store of the entities of the request, which it makes when a
@@ -123,13 +124,13 @@ func (e *environment) attributes() types.Record {
 }
 
 // canonical returns an error if a URI is not in canonical form.
-func canonical(text string) (uri, error) {
-	u, err := parseURI(text)
+func canonical(text string) (uris.URI, error) {
+	u, err := uris.Parse(text)
 	if err != nil {
-		return uri{}, fmt.Errorf("the URI has no canonical form: %w", err)
+		return uris.URI{}, fmt.Errorf("the URI has no canonical form: %w", err)
 	}
-	if u.text != text {
-		return uri{}, fmt.Errorf("the URI is not in canonical form: use %s", u.text)
+	if u.Text != text {
+		return uris.URI{}, fmt.Errorf("the URI is not in canonical form: use %s", u.Text)
 	}
 	return u, nil
 }
@@ -167,16 +168,16 @@ func addURI(attributes types.RecordMap, item *Item) {
 	if err != nil {
 		return
 	}
-	attributes["uri"], attributes["scheme"] = types.String(u.text), types.String(u.scheme)
-	attributes["path"] = types.String(u.path)
-	if u.hasHost {
-		attributes["host"] = types.String(u.host)
+	attributes["uri"], attributes["scheme"] = types.String(u.Text), types.String(u.Scheme)
+	attributes["path"] = types.String(u.Path)
+	if u.HasHost {
+		attributes["host"] = types.String(u.Host)
 	}
-	if u.hasPort {
-		attributes["port"] = types.Long(u.port)
+	if u.HasPort {
+		attributes["port"] = types.Long(u.Port)
 	}
-	if u.hasQuery {
-		attributes["query"] = types.String(u.query)
+	if u.HasQuery {
+		attributes["query"] = types.String(u.Query)
 	}
 }
 

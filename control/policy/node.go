@@ -8,6 +8,7 @@ import (
 	"github.com/cedar-policy/cedar-go"
 	cedarast "github.com/cedar-policy/cedar-go/ast"
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
+	"github.com/indusagi/indus/internal/uris"
 )
 
 // mapChildren returns a copy of a node whose children are the results of edit, in the order of evaluation. That is the
@@ -119,6 +120,6 @@ func compiled(conditions []ast.ConditionType) *cedar.Policy {
 func source(n ast.IsNode) string {
 	text := string(compiled([]ast.ConditionType{{Condition: ast.ConditionWhen, Body: n}}).MarshalCedar())
 	_, text, _ = strings.Cut(text, "when {")
-	text, _, _ = cutLast(text, "}")
+	text, _, _ = uris.CutLast(text, "}")
 	return strings.TrimSpace(text)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 
 	"github.com/indusagi/indus/internal/text"
+	"github.com/indusagi/indus/internal/uris"
 )
 
 // Misspelt returns the rules that compare a resource with a URI, or a part of one, that is not in canonical form.
@@ -43,8 +44,8 @@ func (r *rule) misspelt() (texts []string) {
 			note("Resource::", string(uid.ID), "", errors.New("write SERVER/URI"))
 			return
 		}
-		u, err := parseURI(name)
-		note("Resource::", string(uid.ID), server+"/"+u.text, err)
+		u, err := uris.Parse(name)
+		note("Resource::", string(uid.ID), server+"/"+u.Text, err)
 	}
 	if r.resource.entity != (types.EntityUID{}) {
 		entity(r.resource.entity)
@@ -106,8 +107,8 @@ func stringsOf(v types.Value) (all []string) {
 func canonicalPart(part, literal string) (form string, err error) {
 	switch part {
 	case "uri":
-		u, err := parseURI(literal)
-		return u.text, err
+		u, err := uris.Parse(literal)
+		return u.Text, err
 	case "scheme":
 		return strings.TrimSuffix(strings.ToLower(literal), ":"), nil
 	case "host":
@@ -115,16 +116,16 @@ func canonicalPart(part, literal string) (form string, err error) {
 		if strings.Contains(host, ":") && !strings.HasPrefix(host, "[") {
 			host = "[" + host + "]"
 		}
-		form, err = canonicalHost(host)
+		form, err = uris.CanonicalHost(host)
 		return strings.Trim(form, "[]"), err
 	}
-	if err := checkCharacters(literal); err != nil {
+	if err := uris.CheckCharacters(literal); err != nil {
 		return "", err
 	}
 	if part == "path" {
-		return canonicalPath(literal)
+		return uris.CanonicalPath(literal)
 	}
-	return decodeUnreserved(strings.TrimPrefix(literal, "?"))
+	return uris.DecodeUnreserved(strings.TrimPrefix(literal, "?"))
 }
 
 // patternText returns a pattern with a star for each of its wildcards.
@@ -156,9 +157,9 @@ func canonicalPattern(part, pattern string) (string, error) {
 	case "host", "scheme": // "10.*" is no host, but hosts match it
 		return strings.ToLower(pattern), nil
 	case "uri":
-		u, err := parseURI(pattern)
-		if err == nil && u.text != pattern+"/" {
-			return u.text, nil
+		u, err := uris.Parse(pattern)
+		if err == nil && u.Text != pattern+"/" {
+			return u.Text, nil
 		}
 		part = "query" // "https://h*" is no URI, but URIs match it: only its characters are checked
 	}

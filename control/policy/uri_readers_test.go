@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/internal/testkit/peers"
+	"github.com/indusagi/indus/internal/uris"
 )
 
 // notInJavaScript lists hosts that only JavaScript refuses: it decodes Punycode. Such a host has no server.
@@ -48,8 +49,8 @@ func TestAURIHasOneReadingOrNone(t *testing.T) {
 	}
 	accepted := 0
 	for i, row := range table {
-		canonical, err := policy.CanonicalURI(row.URI)
-		if err != nil || canonical != row.URI || !policy.IsSpecial(row.URI) {
+		canonical, err := uris.Canonical(row.URI)
+		if err != nil || canonical != row.URI || !uris.IsSpecial(row.URI) {
 			continue
 		}
 		accepted++

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/indusagi/indus/control/policy"
+	"github.com/indusagi/indus/internal/uris"
 )
 
 func TestCanonicalURI(t *testing.T) {
@@ -38,7 +39,7 @@ func TestCanonicalURI(t *testing.T) {
 		{"repo://@h/a", ""}, {"repo://:@h/a", ""}, {"repo://u:@h/a", ""}, {"repo://u@v@h/a", ""}, {"repo://u;v@h/a", ""}, {"repo://u@", ""},
 		{"repo://u:p@h/a", "repo://u:p@h/a"}, {"http://./", ""}, {"https://.", ""}, {"file:///c:x/../b", ""}, {"file:///u:p@h/%2E%2e/b", ""},
 	} {
-		got, err := policy.CanonicalURI(c.uri)
+		got, err := uris.Canonical(c.uri)
 		if got != c.want || (err != nil) != (c.want == "") {
 			t.Errorf("%q: %q, %v, want %q", c.uri, got, err, c.want)
 		}
@@ -272,11 +273,11 @@ func FuzzCanonicalURI(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		canonical, err := policy.CanonicalURI(text)
+		canonical, err := uris.Canonical(text)
 		if err != nil {
 			return
 		}
-		if again, err := policy.CanonicalURI(canonical); err != nil || again != canonical {
+		if again, err := uris.Canonical(canonical); err != nil || again != canonical {
 			t.Errorf("%q is canonical %q, and that is %q, %v", text, canonical, again, err)
 		}
 	})

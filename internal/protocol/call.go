@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 
@@ -55,4 +56,14 @@ func CallParams(name string, arguments json.RawMessage) (json.RawMessage, error)
 func FailedResult(text string) json.RawMessage {
 	b := append([]byte(`{"content":[{"type":"text","text":`), wire.Quote(text)...)
 	return append(b, `}],"isError":true}`...)
+}
+
+// IsToolError reports whether a result has isError. Most results do not contain its end, which a search finds fast: its
+// first letter is rare, and a quote is not.
+func IsToolError(result json.RawMessage) bool {
+	if !bytes.Contains(result, []byte(`Error"`)) {
+		return false
+	}
+	value, _ := wire.Lookup(result, "isError")
+	return string(value) == "true"
 }

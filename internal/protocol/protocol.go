@@ -95,6 +95,9 @@ const (
 	CodeUnsupportedVersion = -32022
 )
 
+// CodeRefused is the code for requests that a guard does not admit. It is in the range for implementations.
+const CodeRefused = -32010
+
 // LegacyVersions returns the supported revisions before 2026-07-28, newest first.
 func LegacyVersions() []string {
 	return []string{VersionLegacy, "2025-06-18", "2025-03-26", "2024-11-05"}

@@ -11,9 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/internal/canonical"
-	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/secret"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop/config"
@@ -34,38 +32,6 @@ func Listed(s *toolbox.Snapshot, tool *toolbox.Descriptor) bool {
 // Same reports whether two tools have the same definition. Spaces and the order of members do not matter.
 func Same(a, b *toolbox.Descriptor) bool {
 	return canonical.Equal(a.Wire.JSON, b.Wire.JSON)
-}
-
-// Claims returns the annotations of a tool as its owner wrote them.
-func Claims(d *toolbox.Descriptor) (c policy.Claims) {
-	if a := d.Annotations; a != nil {
-		if a.ReadOnly {
-			c.ReadOnly = &a.ReadOnly
-		}
-		if a.Idempotent {
-			c.Idempotent = &a.Idempotent
-		}
-		c.Destructive, c.OpenWorld = a.Destructive, a.OpenWorld
-		return c
-	}
-	annotations, ok := wire.Lookup(d.Wire.JSON, "annotations")
-	if !ok {
-		return c
-	}
-	claim := func(key string) *bool {
-		value, _ := protocol.OneMember(annotations, key)
-		switch string(value) {
-		case "true":
-			return new(true)
-		case "false":
-			return new(false)
-		}
-		return nil
-	}
-	return policy.Claims{
-		ReadOnly: claim("readOnlyHint"), Destructive: claim("destructiveHint"),
-		Idempotent: claim("idempotentHint"), OpenWorld: claim("openWorldHint"),
-	}
 }
 
 // IsForModels reports whether a tool is for models. It is, unless its visibility limits it to apps.

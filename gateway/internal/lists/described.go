@@ -104,7 +104,7 @@ const maxLoggedNotes = 1000
 
 // AwaitAnswer waits until a server has answered or failed once, or until ctx ends.
 func (s *Cache) AwaitAnswer(ctx context.Context, server string) {
-	defer s.o.Telemetry.Wait(ctx)()
+	defer s.o.Waits(ctx)()
 	watch.Until(ctx, s.o.Attached.Fleet.Watch, func() bool { return !s.IsPending(server) })
 }
 

@@ -18,7 +18,6 @@ import (
 
 	"github.com/indusagi/indus/gateway/internal/methods"
 	"github.com/indusagi/indus/internal/protocol"
-	"github.com/indusagi/indus/internal/telemetry"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
 	"github.com/indusagi/indus/interop/config"
@@ -63,8 +62,9 @@ type Options struct {
 	Saves bool
 	// WaitUntil bounds the time for which Get waits for servers that have not answered yet.
 	WaitUntil time.Time
-	Logger    *slog.Logger         // may be nil
-	Telemetry *telemetry.Telemetry // may be nil
+	Logger    *slog.Logger // may be nil
+	// Waits is called when a request begins to wait for a server, and returns the function to call at the end.
+	Waits func(context.Context) (ended func())
 }
 
 // Cache holds the descriptions of servers, and their lists except those of tools, which the fleet caches.
@@ -328,7 +328,7 @@ func (s *Cache) startCommonRefresh(server string, row *methods.Row) {
 
 // awaitRefresh waits until a list is read. It returns false if that takes too long.
 func (s *Cache) awaitRefresh(ctx context.Context, asking <-chan struct{}, has bool) bool {
-	defer s.o.Telemetry.Wait(ctx)()
+	defer s.o.Waits(ctx)()
 	var late <-chan time.Time
 	if has {
 		late = time.After(listPatience)

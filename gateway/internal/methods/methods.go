@@ -3,7 +3,6 @@
 package methods
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/indusagi/indus/internal/protocol"
@@ -163,14 +162,4 @@ func String(m interop.Message, obj json.RawMessage, key string) (string, error) 
 		return "", protocol.InvalidParams(m.Method, "%q is not a string", key)
 	}
 	return s, nil
-}
-
-// IsToolError reports whether a result has isError. Most results do not contain its end, which a search finds fast: its
-// first letter is rare, and a quote is not.
-func IsToolError(result json.RawMessage) bool {
-	if !bytes.Contains(result, []byte(`Error"`)) {
-		return false
-	}
-	value, _ := wire.Lookup(result, "isError")
-	return string(value) == "true"
 }

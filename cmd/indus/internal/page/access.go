@@ -216,7 +216,7 @@ func (s *Site) administrator(r *http.Request, token string) (*identity.Identity,
 		return nil, errors.New(refused.Reason)
 	case err != nil:
 		return nil, err
-	case !s.Gateway.MayAdminister(id, addressOf(r)):
+	case !s.Control.MayAdminister(id, addressOf(r)):
 		return nil, errNoRight
 	}
 	return id, nil

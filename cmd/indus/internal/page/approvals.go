@@ -98,7 +98,7 @@ func (v *visit) waitingRows(waiting []approval.Item) ([]approvalRow, error) {
 
 // claimOf returns the claim of a server about the effect of a call, or "".
 func (v *visit) claimOf(call *approval.Item) string {
-	claims := v.site.Gateway.ApprovalItem(call).Claims
+	claims := v.site.Control.ApprovalItem(call).Claims
 	isTrue := func(claim *bool) bool { return claim != nil && *claim }
 	switch {
 	case isTrue(claims.Destructive):
@@ -169,7 +169,7 @@ func (v *visit) sign(d approval.Decision) approval.Decision {
 
 // checkDecision returns an error if the visitor may not decide so about a call.
 func (v *visit) checkDecision(i *approval.Item, d approval.Decision) error {
-	if !v.visitor.isOperator() && !v.site.Gateway.MayApprove(v.visitor.id, i, addressOf(v.Request)) {
+	if !v.visitor.isOperator() && !v.site.Control.MayApprove(v.visitor.id, i, addressOf(v.Request)) {
 		return fmt.Errorf(`%s may not approve calls of this tool: the policy decides by Action::"approve"`,
 			v.visitor.principal())
 	}

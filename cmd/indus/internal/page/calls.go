@@ -8,8 +8,8 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/control/activity"
 	"github.com/indusagi/indus/control/audit"
-	"github.com/indusagi/indus/gateway/activity"
 	"maragu.dev/gomponents"
 )
 

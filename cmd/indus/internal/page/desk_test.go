@@ -18,11 +18,12 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/page"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
+	"github.com/indusagi/indus/control"
+	"github.com/indusagi/indus/control/activity"
 	"github.com/indusagi/indus/control/approval"
 	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/control/policy"
 	"github.com/indusagi/indus/gateway"
-	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/testkit/clustertest"
 	"github.com/indusagi/indus/internal/watch"
@@ -90,7 +91,7 @@ type desk struct {
 	dir     string
 	web     *httptest.Server
 	gateway *gateway.Gateway
-	control gateway.Control
+	control control.Options
 	site    *page.Site
 	keys    *identity.Keys
 	log     recordedLog
@@ -138,9 +139,13 @@ func newDesk(t *testing.T, o deskOptions) *desk {
 	s := show.New(strings.NewReader(""), io.Discard, io.Discard)
 	d.tokens = signin.Open(s)
 	t.Cleanup(d.tokens.Close)
+	if d.control.Policy == nil {
+		d.control.Policy = func() (*policy.Set, bool) { return nil, false }
+	}
+	decides := control.New(&d.control)
 	opts := &gateway.Options{
-		Control: d.control,
-		Site:    http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { site.ServeHTTP(w, r) }),
+		Guard: decides,
+		Site:  http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { site.ServeHTTP(w, r) }),
 		Ledger: &ledger.Options{Log: d.log, Policy: o.changes, Mount: &interop.MountOptions{
 			FleetOptions: interop.FleetOptions{Endpoint: d.connector(o.servers)},
 		}},
@@ -168,15 +173,12 @@ func newDesk(t *testing.T, o deskOptions) *desk {
 	t.Cleanup(d.gateway.Close)
 	t.Cleanup(d.web.Close)
 	po := page.Options{
-		Gateway: d.gateway, Control: &d.control, Config: func() *mcpconfig.Config { return read },
+		Gateway: d.gateway, Control: decides, Config: func() *mcpconfig.Config { return read },
 		Guard:  func() *identity.Guard { return guard },
 		Ledger: func(context.Context) ledger.Log { return d.log }, SignIns: d.tokens, Address: d.web.URL, Streams: s,
 	}
 	po.PolicyProblem = func() error { return d.policyProblem }
 	po.WatchPolicy = d.onPolicy.Watch
-	if d.control.Policy == nil {
-		d.control.Policy = func() (*policy.Set, bool) { return nil, false }
-	}
 	po.RunsAt = func(string) string { return "" }
 	po.Keys = func() *identity.Keys { return d.keys }
 	if o.sealed {

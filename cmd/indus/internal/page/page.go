@@ -15,7 +15,7 @@
 //
 // A visitor is the operator, who is the operating system's user that runs indus, or an administrator. The operator
 // proves this by a one-time link, which only this user can make. Administrators have a token that the gateway accepts,
-// and the right Action::"administer" (see gateway.Gateway.MayAdminister). The page has no other visitors. The cookie of
+// and the right Action::"administer" (see control.Control.MayAdminister). The page has no other visitors. The cookie of
 // a visitor is good for one Host, for [sessionLife].
 //
 // # Hostile text
@@ -50,6 +50,7 @@ import (
 	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
+	"github.com/indusagi/indus/control"
 	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/internal/text"
@@ -61,7 +62,7 @@ import (
 // Options has the parts of the running gateway that the page shows. All fields without a remark are required.
 type Options struct {
 	Gateway *gateway.Gateway
-	Control *gateway.Control // with an Activity, Approvals and a Policy
+	Control *control.Control // the guard of Gateway, with an Activity, Approvals and a Policy
 	// Config returns the configuration that is served now.
 	Config func() *mcpconfig.Config
 	// Guard returns the guard that authenticates clients now, or nil if clients do not authenticate.

@@ -164,7 +164,7 @@ func (v *visit) policyRequest(f *explainForm) (*policy.Request, error) {
 	}
 	r, err := f.Request()
 	if err == nil && r.Item.Kind == policy.Tool {
-		r.Item = v.site.Gateway.PolicyItem(r.Item.Server, r.Item.Name)
+		r.Item = v.site.Control.PolicyItem(r.Item.Server, r.Item.Name)
 	}
 	return r, err
 }

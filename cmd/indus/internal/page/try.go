@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/indusagi/indus/auth/identity"
 	"github.com/indusagi/indus/cmd/indus/internal/arguments"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
@@ -101,6 +102,12 @@ func (v *visit) caller() *interop.Client {
 	return &interop.Client{Name: "indus page", Address: addressOf(v.Request)}
 }
 
+// tools returns the tools that the visitor may call.
+func (v *visit) tools() []toolbox.Descriptor {
+	ctx := identity.NewContext(v.Context(), v.visitor.id)
+	return v.site.Gateway.Tools(ctx, toolbox.Principal(v.visitor.principal()), v.caller()).Tools
+}
+
 // readTry returns the tools that the query selects: "tool", or "server" and "q".
 func readTry(v *visit) (*content, error) {
 	query := v.URL.Query()
@@ -114,7 +121,7 @@ func readTry(v *visit) (*content, error) {
 		return &content{p, func() gomponents.Node { return tryShown(p) }}, err
 	}
 	p := &tryPage{Servers: []tryServer{}, Tools: []tryTool{}, Server: query.Get("server"), Filter: query.Get("q")}
-	all := v.site.Gateway.Tools(v.visitor.id, v.caller()).Tools
+	all := v.tools()
 	for server, tools := range show.GroupBy(all, func(d toolbox.Descriptor) string { return d.Server }) {
 		if server != "" {
 			p.Servers = append(p.Servers, tryServer{server, len(tools)})
@@ -148,7 +155,7 @@ func (p *tryPage) serverChoices() []choice {
 
 // tryOne returns the page of one tool.
 func tryOne(v *visit, name string) (*tryPage, error) {
-	all := v.site.Gateway.Tools(v.visitor.id, v.caller()).Tools
+	all := v.tools()
 	i := slices.IndexFunc(all, func(d toolbox.Descriptor) bool { return d.Name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("there is no tool %q, or it is not for you: %w", name, errNotFound)
@@ -408,7 +415,9 @@ func callTool(v *visit) (string, error) {
 	client, questions := v.caller(), &declined{}
 	client.Capabilities, client.Back = json.RawMessage(`{"elicitation":{}}`), questions.answer
 	began := time.Now()
-	raw, err := v.site.Gateway.Call(ctx, v.visitor.id, client, f.Name, f.Arguments)
+	ctx = identity.NewContext(ctx, v.visitor.id)
+	caller := toolbox.Principal(v.visitor.principal())
+	raw, err := v.site.Gateway.Call(ctx, caller, client, f.Name, f.Arguments)
 	took := time.Since(began)
 	switch {
 	case errors.Is(context.Cause(ctx), errCallTooLong):

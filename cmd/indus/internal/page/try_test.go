@@ -359,7 +359,7 @@ func TestTheEndOfServeWaitsForACall(t *testing.T) {
 	d.site.Close() // as "indus serve" does at its first signal
 	go func() { drained <- d.gateway.Drain(t.Context()) }()
 	for { // until Drain has begun
-		_, err := d.gateway.Call(t.Context(), nil, &interop.Client{}, "s__none", json.RawMessage(`{}`))
+		_, err := d.gateway.Call(t.Context(), "", &interop.Client{}, "s__none", json.RawMessage(`{}`))
 		if strings.Contains(err.Error(), "takes no new calls") {
 			break
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/gateway/activity"
+	"github.com/indusagi/indus/control/activity"
 	"maragu.dev/gomponents"
 )
 

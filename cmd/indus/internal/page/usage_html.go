@@ -10,7 +10,7 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/page/chart"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/gateway/activity"
+	"github.com/indusagi/indus/control/activity"
 	. "maragu.dev/gomponents"
 	. "maragu.dev/gomponents/html"
 )

@@ -10,6 +10,7 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/control"
 	"github.com/indusagi/indus/control/approval"
 	"github.com/indusagi/indus/control/audit"
 	"github.com/indusagi/indus/control/policy"
@@ -18,10 +19,11 @@ import (
 	"github.com/indusagi/indus/mcpconfig"
 )
 
-// control holds the policy, the approvals and the audit of a running gateway.
-type control struct {
+// controls holds the policy, the approvals and the audit of a running gateway.
+type controls struct {
 	policy  atomic.Pointer[servedPolicy] // nil: there is no policy
-	options gateway.Control
+	options control.Options
+	guard   *control.Control // made of options for the gateway
 
 	endWebhook func() // ends the webhook of approvals
 	unreadable bool   // the last reload of the policy failed
@@ -31,7 +33,7 @@ type control struct {
 }
 
 // setProblem stores the result of the last attempt to read the policy, and notifies the page.
-func (k *control) setProblem(err error) {
+func (k *controls) setProblem(err error) {
 	if k.problem.Store(nil); err != nil {
 		k.problem.Store(&err)
 	}
@@ -39,7 +41,7 @@ func (k *control) setProblem(err error) {
 }
 
 // policyProblem returns the reason why the policy cannot be used as it is now, or nil.
-func (k *control) policyProblem() error {
+func (k *controls) policyProblem() error {
 	if err := k.problem.Load(); err != nil {
 		return *err
 	}
@@ -53,8 +55,8 @@ type servedPolicy struct {
 }
 
 // openControl opens the policy, the approvals and the audit. A file that is missing or broken stops the start.
-func (f *serveFlags) openControl(ctx context.Context, c *mcpconfig.Config, s show.Streams) (*control, error) {
-	k := &control{endWebhook: func() {}}
+func (f *serveFlags) openControl(ctx context.Context, c *mcpconfig.Config, s show.Streams) (*controls, error) {
+	k := &controls{endWebhook: func() {}}
 	k.options.Mask = s.Masked
 	if f.shared != nil {
 		k.options.Bus = f.shared
@@ -92,7 +94,7 @@ func (f *serveFlags) auditOf(c *mcpconfig.Config) *mcpconfig.Audit {
 }
 
 // openAudit opens the audit. A process over stdio writes a file of its own, because each client starts one.
-func (k *control) openAudit(a *mcpconfig.Audit, stdio bool, s show.Streams) error {
+func (k *controls) openAudit(a *mcpconfig.Audit, stdio bool, s show.Streams) error {
 	if a == nil {
 		return nil
 	}
@@ -127,7 +129,7 @@ func (f *serveFlags) approvalsOf(c *mcpconfig.Config) mcpconfig.CallApprovals {
 
 // openApprovals opens the approvals of the cluster, or those of the user. Without a state directory, they last as long
 // as the process.
-func (k *control) openApprovals(
+func (k *controls) openApprovals(
 	ctx context.Context, a mcpconfig.CallApprovals, shared *command.Cluster, s show.Streams,
 ) error {
 	if a.Broken {
@@ -173,7 +175,7 @@ func (f *serveFlags) policyOf(c *mcpconfig.Config) *mcpconfig.Policy {
 }
 
 // openPolicy makes a policy the one that decides. Nil means that everything is permitted.
-func (k *control) openPolicy(p *mcpconfig.Policy) error {
+func (k *controls) openPolicy(p *mcpconfig.Policy) error {
 	switch {
 	case p == nil:
 		k.policy.Store(nil)
@@ -192,7 +194,7 @@ func (k *control) openPolicy(p *mcpconfig.Policy) error {
 }
 
 // follow applies a policy that the configuration names now. A policy that cannot be used changes nothing.
-func (k *control) follow(before, now *mcpconfig.Policy, g *gateway.Gateway, s show.Streams) error {
+func (k *controls) follow(before, now *mcpconfig.Policy, g *gateway.Gateway, s show.Streams) error {
 	if before.Equal(now) {
 		return nil
 	}
@@ -202,12 +204,12 @@ func (k *control) follow(before, now *mcpconfig.Policy, g *gateway.Gateway, s sh
 		return err
 	}
 	k.report(s, "the policy has changed")
-	g.PolicyChanged()
+	g.ListsChanged()
 	return nil
 }
 
 // describe describes the policy that decides.
-func (k *control) describe() string {
+func (k *controls) describe() string {
 	p := k.policy.Load()
 	switch {
 	case p == nil:
@@ -219,7 +221,7 @@ func (k *control) describe() string {
 }
 
 // report reports the policy that decides, and the rules that compare URIs which no request has.
-func (k *control) report(s show.Streams, event string) {
+func (k *controls) report(s show.Streams, event string) {
 	s.Reportf("%s: %s", event, k.describe())
 	p := k.policy.Load()
 	if p == nil {
@@ -238,7 +240,7 @@ func (k *control) report(s show.Streams, event string) {
 const maxPolicyNotes = 10
 
 // watched returns the files and directories whose changes can change the policy.
-func (k *control) watched() []string {
+func (k *controls) watched() []string {
 	if p := k.policy.Load(); p != nil {
 		return p.Watched()
 	}
@@ -246,7 +248,7 @@ func (k *control) watched() []string {
 }
 
 // reload reads the policy again. A broken policy changes nothing.
-func (k *control) reload(g *gateway.Gateway, s show.Streams) {
+func (k *controls) reload(g *gateway.Gateway, s show.Streams) {
 	p := k.policy.Load()
 	if p == nil {
 		k.setProblem(nil)
@@ -264,12 +266,12 @@ func (k *control) reload(g *gateway.Gateway, s show.Streams) {
 	}
 	if changed {
 		k.report(s, "the policy has changed")
-		g.PolicyChanged()
+		g.ListsChanged()
 	}
 }
 
 // close ends the webhook and closes the audit.
-func (k *control) close() {
+func (k *controls) close() {
 	k.endWebhook()
 	if log := k.options.Audit; log != nil {
 		_ = log.Close()

@@ -42,7 +42,7 @@ func Follow(ctx context.Context, path string, err io.Writer) (*Follower, *gatewa
 	}
 	w := &follower{
 		flags: flags, s: s, local: local, signIns: signin.Open(s), gateway: gateway.New(ctx, c.Servers(), nil),
-		control: &control{},
+		control: &controls{},
 	}
 	w.begin(c, began)
 	return &Follower{w}, w.gateway, nil

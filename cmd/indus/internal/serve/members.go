@@ -20,7 +20,7 @@ import (
 
 // factsOf returns what replicas compare: the version, and digests of the servers with the views, and of the policy.
 // Values of "env" and of headers are not part of them.
-func factsOf(c *mcpconfig.Config, k *control) map[string]string {
+func factsOf(c *mcpconfig.Config, k *controls) map[string]string {
 	h := sha256.New()
 	servers := c.Servers()
 	slices.SortFunc(servers, func(a, b config.Server) int { return cmp.Compare(a.ID, b.ID) })
@@ -54,7 +54,7 @@ func asText(v any) string {
 }
 
 // publish publishes the configuration and the policy that this replica has now.
-func (p *replication) publish(c *mcpconfig.Config, k *control) {
+func (p *replication) publish(c *mcpconfig.Config, k *controls) {
 	if m := p.members.Load(); m != nil {
 		m.Publish(factsOf(c, k))
 	}

@@ -14,7 +14,7 @@ func (w *follower) openPage(
 	clients *clientTransport, log *servedLedger, a *mcpconfig.Audit, newID func() string,
 ) *page.Site {
 	o := page.Options{
-		Gateway: w.gateway, Control: &w.control.options, Config: w.served.Load, Guard: w.front.guard.Load,
+		Gateway: w.gateway, Control: w.control.guard, Config: w.served.Load, Guard: w.front.guard.Load,
 		Ledger: func(ctx context.Context) ledger.Log {
 			if w.gateway.Attached().Wait(ctx) != nil {
 				return nil

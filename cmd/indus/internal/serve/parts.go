@@ -20,8 +20,9 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/show"
 	"github.com/indusagi/indus/cmd/indus/internal/signin"
 	"github.com/indusagi/indus/cmd/indus/internal/telemetry"
+	"github.com/indusagi/indus/control"
+	"github.com/indusagi/indus/control/activity"
 	"github.com/indusagi/indus/gateway"
-	"github.com/indusagi/indus/gateway/activity"
 	"github.com/indusagi/indus/host"
 	"github.com/indusagi/indus/internal/sealed"
 	"github.com/indusagi/indus/interop"
@@ -68,7 +69,7 @@ type process struct {
 	ledger    *servedLedger
 	keys      *host.Keys
 	recorder  *tap // nil: there is none
-	rules     *control
+	rules     *controls
 	memory    *interop.Memory
 	one       *replica.Replica // nil: it has no peers
 	peers     net.Listener     // for other replicas; may be nil
@@ -246,12 +247,15 @@ func (p *process) configureGateway() error {
 			AllowedHosts: p.hosts, AllowedOrigins: p.origins, Exact: p.exact, Page: p.page, Replica: p.one,
 		},
 		Local: p.local.registry, Expose: p.exposeFunc(p.expose), Views: p.views(p.config), Transparent: p.transparent,
-		Drain: zeroAsNone(p.drain), Control: p.rules.options, Peers: p.peers, Ready: p.isReady,
+		Drain: zeroAsNone(p.drain), Peers: p.peers, Ready: p.isReady,
 	}
 	o := p.options
-	o.Control.Changes = func(ctx context.Context, server, tool string) string {
+	p.rules.options.Logger = p.logger
+	p.rules.options.Changes = func(ctx context.Context, server, tool string) string {
 		return toolChanges(ctx, p.gateway.Attached(), p.ledger.log, server, tool)
 	}
+	p.rules.guard = control.New(&p.rules.options)
+	o.Guard = p.rules.guard
 	if p.front != nil {
 		o.Host.Authenticate, o.WellKnown = p.front.authenticate, http.HandlerFunc(p.front.wellKnown)
 	}

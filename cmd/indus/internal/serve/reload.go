@@ -47,7 +47,7 @@ type follower struct {
 	keys    *host.Keys       // the sealing keys; nil if they are not from a file
 	hangup  <-chan os.Signal // triggers a reload
 	leave   func()           // called when the terminal is gone
-	control *control
+	control *controls
 	public  *publisher
 
 	served       atomic.Pointer[mcpconfig.Config] // the configuration that is served

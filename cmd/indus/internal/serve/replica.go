@@ -340,7 +340,7 @@ func (f *serveFlags) repeatShared() string {
 
 // join makes this process a member of the cluster, so that other replicas find it without --peer.
 func (p *replication) join(
-	ctx context.Context, l net.Listener, c *mcpconfig.Config, k *control, s show.Streams,
+	ctx context.Context, l net.Listener, c *mcpconfig.Config, k *controls, s show.Streams,
 ) error {
 	if p.shared == nil || l == nil {
 		return nil

@@ -1,4 +1,4 @@
-package policy
+package uris
 
 import (
 	"errors"
@@ -12,16 +12,16 @@ import (
 	"github.com/indusagi/indus/internal/text"
 )
 
-// uri is a URI in canonical form.
-type uri struct {
-	text string
-	// plain is the text as a server may read it: with all characters decoded that a path may have, and without the user
+// URI is a URI in canonical form.
+type URI struct {
+	Text string
+	// Plain is the text as a server may read it: with all characters decoded that a path may have, and without the user
 	// and the fragment of a URL, which name no other resource.
-	plain                     string
-	scheme, host, path, query string
-	port                      int64
-	hasHost, hasPort          bool
-	hasQuery                  bool
+	Plain                     string
+	Scheme, Host, Path, Query string
+	Port                      int64
+	HasHost, HasPort          bool
+	HasQuery                  bool
 }
 
 // uriSyntax splits a URI (RFC 3986, appendix B).
@@ -32,7 +32,7 @@ const uriCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234
 
 var defaultPorts = map[string]int64{"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21, "ssh": 22}
 
-// CanonicalURI returns the canonical form of a URI (RFC 3986, section 6): the scheme and the host in lower case, no
+// Canonical returns the canonical form of a URI (RFC 3986, section 6): the scheme and the host in lower case, no
 // default port, no percent-encoding of characters that need none, no dot segments.
 //
 // A URI that servers can read in different ways has no canonical form: with an empty segment in the path, an encoded
@@ -40,18 +40,19 @@ var defaultPorts = map[string]int64{"http": 80, "https": 443, "ws": 80, "wss": 4
 // of the schemes in specialSchemes have none either if a parser of URLs (WHATWG) reads them as another URI: without
 // "//" or a host, with an empty user, password, query or fragment. Nor has a file with a host, a query or a fragment,
 // which many servers drop.
-func CanonicalURI(text string) (string, error) {
-	u, err := parseURI(text)
-	return u.text, err
+func Canonical(text string) (string, error) {
+	u, err := Parse(text)
+	return u.Text, err
 }
 
-func parseURI(text string) (uri, error) {
-	if err := checkCharacters(text); err != nil {
-		return uri{}, err
+// Parse returns the canonical form of a URI, as [Canonical] does, with its parts.
+func Parse(text string) (URI, error) {
+	if err := CheckCharacters(text); err != nil {
+		return URI{}, err
 	}
 	parts := uriSyntax().FindStringSubmatchIndex(text)
 	if parts == nil {
-		return uri{}, errors.New("a URI begins with a scheme, such as file or https")
+		return URI{}, errors.New("a URI begins with a scheme, such as file or https")
 	}
 	group := func(i int) (string, bool) {
 		if parts[2*i] < 0 {
@@ -59,64 +60,65 @@ func parseURI(text string) (uri, error) {
 		}
 		return text[parts[2*i]:parts[2*i+1]], true
 	}
-	var u uri
+	var u URI
 	scheme, _ := group(1)
-	u.scheme = strings.ToLower(scheme)
+	u.Scheme = strings.ToLower(scheme)
 	authority, hasAuthority := group(2)
 	path, _ := group(3)
 	query, hasQuery := group(4)
 	fragment, hasFragment := group(5)
-	u.hasQuery = hasQuery
+	u.HasQuery = hasQuery
 
 	var err error
-	special := slices.Contains(specialSchemes, u.scheme)
+	special := slices.Contains(specialSchemes, u.Scheme)
 	if special {
-		if err := checkSpecial(u.scheme, authority, path, hasAuthority,
+		if err := checkSpecial(u.Scheme, authority, path, hasAuthority,
 			hasQuery && query == "" || hasFragment && fragment == ""); err != nil {
-			return uri{}, err
+			return URI{}, err
 		}
 		if path == "" {
 			path = "/"
 		}
 		query = strings.ReplaceAll(query, "'", "%27")
 	}
-	if u.scheme == "file" && (hasQuery || hasFragment) {
-		return uri{}, errors.New("a file has no query and no fragment")
+	if u.Scheme == "file" && (hasQuery || hasFragment) {
+		return URI{}, errors.New("a file has no query and no fragment")
 	}
-	written := u.scheme + ":"
+	written := u.Scheme + ":"
 	if hasAuthority {
 		if authority, err = u.authority(authority); err != nil {
-			return uri{}, err
+			return URI{}, err
 		}
 		written += "//" + authority
 	}
-	if u.path, err = canonicalPath(path); err != nil {
-		return uri{}, err
+	if u.Path, err = CanonicalPath(path); err != nil {
+		return URI{}, err
 	}
 	before := len(written)
-	written += u.path
-	if u.query, err = decodeUnreserved(query); err != nil {
-		return uri{}, err
+	written += u.Path
+	if u.Query, err = DecodeUnreserved(query); err != nil {
+		return URI{}, err
 	} else if hasQuery {
-		written += "?" + u.query
+		written += "?" + u.Query
 	}
-	if fragment, err = decodeUnreserved(fragment); err != nil {
-		return uri{}, err
+	if fragment, err = DecodeUnreserved(fragment); err != nil {
+		return URI{}, err
 	} else if hasFragment {
 		written += "#" + fragment
 	}
-	u.text = written
-	plain, err := decode(u.path, isInPath)
-	start, end := written[:before], written[before+len(u.path):]
-	if special && u.scheme != "file" {
-		start = u.scheme + "://" + authority[strings.LastIndexByte(authority, '@')+1:]
+	u.Text = written
+	plain, err := decode(u.Path, isInPath)
+	start, end := written[:before], written[before+len(u.Path):]
+	if special && u.Scheme != "file" {
+		start = u.Scheme + "://" + authority[strings.LastIndexByte(authority, '@')+1:]
 		end, _, _ = strings.Cut(end, "#")
 	}
-	u.plain = start + plain + end
+	u.Plain = start + plain + end
 	return u, err
 }
 
-func checkCharacters(text string) error {
+// CheckCharacters returns an error if a text has a character that a URI cannot have.
+func CheckCharacters(text string) error {
 	if i := strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune(uriCharacters, r) }); i >= 0 {
 		return fmt.Errorf("a URI cannot contain %q: percent-encode it", []rune(text[i:])[0])
 	}
@@ -159,8 +161,8 @@ func hasDotSegment(segments []string) bool {
 }
 
 // authority reads user, host and port, and returns their canonical form.
-func (u *uri) authority(text string) (string, error) {
-	user, host, hasUser := cutLast(text, "@")
+func (u *URI) authority(text string) (string, error) {
+	user, host, hasUser := CutLast(text, "@")
 	if !hasUser {
 		user, host = "", text
 	} else if !userInfo().MatchString(user) {
@@ -170,32 +172,32 @@ func (u *uri) authority(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if host, err = canonicalHost(host); err != nil {
+	if host, err = CanonicalHost(host); err != nil {
 		return "", err
 	}
 	if hasUser && host == "" {
 		return "", errors.New("the user has no host")
 	}
-	u.host, u.hasHost = strings.Trim(host, "[]"), host != ""
+	u.Host, u.HasHost = strings.Trim(host, "[]"), host != ""
 	if port != "" {
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil {
 			return "", fmt.Errorf("the port %q is not a number up to 65535", port)
 		}
-		if u.port = int64(n); u.port != defaultPorts[u.scheme] {
-			u.hasPort = true
+		if u.Port = int64(n); u.Port != defaultPorts[u.Scheme] {
+			u.HasPort = true
 			host += ":" + strconv.FormatUint(n, 10)
 		}
 	}
 	if !hasUser {
 		return host, nil
 	}
-	user, err = decodeUnreserved(user)
+	user, err = DecodeUnreserved(user)
 	return user + "@" + host, err
 }
 
-// cutLast cuts a text at the last separator.
-func cutLast(s, sep string) (before, after string, found bool) {
+// CutLast cuts a text at the last separator.
+func CutLast(s, sep string) (before, after string, found bool) {
 	i := strings.LastIndex(s, sep)
 	if i < 0 {
 		return s, "", false
@@ -222,7 +224,8 @@ var hostName = text.Pattern(`^[a-z0-9._~!$&'()*+,;=-]*$`)
 // numericHost matches hosts that some readers take as an IPv4 address: 127.1, 0x7f000001, 2130706433.
 var numericHost = text.Pattern(`(?:^|\.)(?:0x[0-9a-f]*|[0-9]+)$`)
 
-func canonicalHost(host string) (string, error) {
+// CanonicalHost returns the canonical form of a host, without its port.
+func CanonicalHost(host string) (string, error) {
 	host = strings.ToLower(host)
 	if inner, ok := strings.CutPrefix(host, "["); ok {
 		ip, err := netip.ParseAddr(strings.TrimSuffix(inner, "]"))
@@ -248,9 +251,9 @@ func canonicalHost(host string) (string, error) {
 	return host, nil
 }
 
-// canonicalPath decodes characters that need no encoding, and removes dot segments.
-func canonicalPath(path string) (string, error) {
-	path, err := decodeUnreserved(path)
+// CanonicalPath decodes characters that need no encoding, and removes dot segments.
+func CanonicalPath(path string) (string, error) {
+	path, err := DecodeUnreserved(path)
 	if err != nil {
 		return "", err
 	}
@@ -279,8 +282,8 @@ func canonicalPath(path string) (string, error) {
 	return clean, nil
 }
 
-// decodeUnreserved decodes the percent-encoding of unreserved characters, and writes the other encodings in upper case.
-func decodeUnreserved(text string) (string, error) { return decode(text, isUnreserved) }
+// DecodeUnreserved decodes the percent-encoding of unreserved characters, and writes the other encodings in upper case.
+func DecodeUnreserved(text string) (string, error) { return decode(text, isUnreserved) }
 
 // decode decodes the percent-encoding of some characters, and writes the other encodings in upper case.
 func decode(text string, isPlain func(byte) bool) (string, error) {

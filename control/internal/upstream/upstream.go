@@ -11,8 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/indusagi/indus/gateway/internal/methods"
-	"github.com/indusagi/indus/gateway/internal/search"
+	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/telemetry"
 	"github.com/indusagi/indus/internal/wire"
@@ -26,10 +25,10 @@ type Server struct {
 	Telemetry   *telemetry.Telemetry
 	Config      config.Server
 	Endpoint    *interop.EndpointOptions
-	Transparent bool                     // requests pass unchanged: without a trace in _meta
-	ListsTool   func(name string) bool   // asked for a transparent server only
-	ListsPrompt func(name string) bool   // by the server's own name
-	Mask        func(text string) string // hides secrets
+	Transparent bool // requests pass unchanged: without a trace in _meta
+	// Lists reports whether the server lists a tool, asked for a transparent server only, or a prompt, by its own name.
+	Lists func(kind gateway.Kind, name string) bool
+	Mask  func(text string) string // hides secrets
 }
 
 // Trace traces the requests to the server. The server gets the trace in _meta (SEP-414), unless it is transparent.
@@ -58,10 +57,11 @@ func (s Server) describe(o *telemetry.Operation, m interop.Message) {
 	switch m.Method {
 	case protocol.MethodToolsCall:
 		o.Tool, _ = protocol.LookupString(m.Params, "name")
-		o.Known = !s.Transparent || s.ListsTool(o.Tool) // others get only calls of tools that are listed, or were
+		// Other servers get only calls of tools that are listed, or were.
+		o.Known = !s.Transparent || s.Lists(gateway.KindTool, o.Tool)
 	case protocol.MethodPromptsGet:
 		o.Prompt, _ = protocol.LookupString(m.Params, "name")
-		o.Known = s.ListsPrompt(o.Prompt)
+		o.Known = s.Lists(gateway.KindPrompt, o.Prompt)
 	default:
 		o.URI, _ = protocol.LookupString(m.Params, "uri")
 	}
@@ -73,9 +73,9 @@ func (s Server) outcome(
 ) telemetry.Outcome {
 	o := telemetry.Outcome{BytesIn: len(m.Params), BytesOut: len(result)}
 	switch rpc, ok := errors.AsType[*interop.RPCError](err); {
-	case err == nil && methods.IsToolError(result):
+	case err == nil && protocol.IsToolError(result):
 		o.ErrorType = telemetry.ToolError
-	case err == nil || search.IsOvertaken(ctx):
+	case err == nil || context.Cause(ctx) == gateway.ErrOvertaken:
 		return o
 	case ok:
 		o.Code, o.Message = rpc.Code, rpc.Message

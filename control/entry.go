@@ -1,7 +1,6 @@
-package gateway
+package control
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -13,39 +12,38 @@ import (
 	"time"
 
 	"github.com/indusagi/indus/control/audit"
+	"github.com/indusagi/indus/control/internal/upstream"
 	"github.com/indusagi/indus/control/policy"
-	"github.com/indusagi/indus/gateway/internal/methods"
-	"github.com/indusagi/indus/gateway/internal/search"
-	"github.com/indusagi/indus/gateway/internal/upstream"
+	"github.com/indusagi/indus/gateway"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/telemetry"
 	"github.com/indusagi/indus/internal/wire"
 	"github.com/indusagi/indus/interop"
-	"github.com/indusagi/indus/toolbox"
 )
 
 // entry is the record of a request for one item.
 type entry struct {
 	audit.Record
-	active  telemetry.Active // of the request, in its first entry
-	content policy.Audit     // what the rules add to the record
+	active  telemetry.Active  // of the request, in its first entry
+	nested  *telemetry.Active // of a call by a tool; nil: there is none
+	content policy.Audit      // what the rules add to the record
 	ended   atomic.Bool
 	waiting string // the id of the approval that the item waits for; guarded by the mu of its exchange
+	asked   string // the last approval that the client was asked for in its session
 	// unlisted reports that the tool is in no list of its server: its name is that of the caller.
 	unlisted bool
 }
 
-// newEntry returns the entry of a request that is being handled.
-func (x *exchange) newEntry() *entry {
-	m := &x.message
-	e := &entry{Record: audit.Record{
+// begin begins an entry of the request.
+func (e *entry) begin(x *exchange) {
+	m := &x.request.Message
+	e.Record = audit.Record{
 		At: time.Now(), Principal: string(m.Caller), Type: recordType(m.Method),
-		Outcome: audit.Allowed, View: x.view.name, Era: string(m.Era), Method: m.Method, BytesIn: int64(len(m.Params)),
-	}}
+		Outcome: audit.Allowed, View: x.request.View, Era: string(m.Era), Method: m.Method, BytesIn: int64(len(m.Params)),
+	}
 	if c := m.Client; c != nil {
 		e.Client, e.ClientVersion, e.Session, e.Address = c.Name, c.Version, c.Session, c.Address
 	}
-	return e
 }
 
 // recordType returns the type of the record of a method: "mcp.tools.call".
@@ -63,30 +61,41 @@ func recordType(method string) string {
 	return b.String()
 }
 
-// claim returns the entry for an item that a request reaches: the entry of the request itself, or another one if the
+// entryOf returns the entry of an item.
+func (x *exchange) entryOf(a *gateway.Access) *entry {
+	if e, ok := a.Note.(*entry); ok {
+		return e
+	}
+	return x.claim(a)
+}
+
+// claim makes the entry for an item that a request reaches: the entry of the request itself, or another one if the
 // request reached another item before.
-func (x *exchange) claim(it *item) *entry {
+func (x *exchange) claim(a *gateway.Access) *entry {
 	x.mu.Lock()
-	e := x.main
+	e := &x.main
 	switch {
-	case e == nil: // nothing is recorded
-		e = x.newEntry()
+	case !x.records:
+		e = &entry{}
+		e.begin(x)
 	case x.claimed:
-		e = x.newEntry()
+		e = &entry{}
+		e.begin(x)
 		e.Trace = x.main.Trace
 		x.more = append(x.more, e)
 	}
 	x.claimed = true
-	e.Server, e.unlisted = it.Server, it.unlisted
-	if it.Kind == policy.Tool {
-		e.Tool = it.Name
+	e.Server, e.unlisted = a.Server, a.Unlisted
+	if a.Kind == gateway.KindTool {
+		e.Tool = a.Name
 	} else {
-		e.Target = it.Name
+		e.Target = a.Name
 	}
 	x.mu.Unlock()
-	x.view.gateway.opts.Control.Activity.Changed() // its name is known now
-	if it.arguments != nil && x.view.gateway.opts.Control.Audit != nil {
-		sum := sha256.Sum256(it.arguments)
+	a.Note = e
+	x.control.Activity.Changed() // its name is known now
+	if a.Arguments != nil && x.control.Audit != nil {
+		sum := sha256.Sum256(a.Arguments)
 		const kind = "sha256:"
 		var text [len(kind) + 2*sha256.Size]byte
 		hex.Encode(text[copy(text[:], kind):], sum[:])
@@ -103,89 +112,32 @@ func (e *entry) decide(v *policy.Verdict) {
 }
 
 // refuse stores the reason for which the request is not admitted.
-func (e *entry) refuse(r *refusal) { e.Outcome, e.Reason = r.outcome, r.text }
+func (e *entry) refuse(r *refusal) { e.Outcome, e.Reason = r.outcome, r.Text }
 
 // end stores the answer of a request that was admitted.
 func (e *entry) end(result json.RawMessage, err error) {
-	if e == nil || e.ended.Swap(true) {
+	if e.ended.Swap(true) {
 		return
 	}
 	e.Duration, e.BytesOut = time.Since(e.At), int64(len(result))
 	switch {
 	case e.Outcome != audit.Allowed:
-	case err == search.ErrOvertaken: //nolint:errorlint // it is never wrapped
+	case err == gateway.ErrOvertaken: //nolint:errorlint // it is never wrapped
 		e.Reason = err.Error()
 	case err != nil:
 		e.Outcome, e.ErrorKind = audit.Error, upstream.ErrorKind(err)
 		e.Reason = err.Error()
-	case methods.IsToolError(result):
+	case protocol.IsToolError(result):
 		e.Outcome, e.ErrorKind = audit.Error, "tool"
-	}
-}
-
-// open begins the trace and the record of a request, if there are any. close or closeIfPanics must follow, unless it
-// returns an error.
-func (x *exchange) open(ctx context.Context) (context.Context, error) {
-	c := &x.view.gateway.opts.Control
-	if c.Audit == nil && c.Telemetry == nil && c.Activity == nil {
-		return ctx, nil
-	}
-	x.main = x.newEntry()
-	if c.Telemetry != nil {
-		o := x.operation()
-		ctx = c.Telemetry.StartIn(ctx, &x.main.active, &o)
-		x.main.Trace = x.main.active.TraceID()
-	}
-	ctx = c.Activity.Begin(ctx, &x.tracked, x)
-	if c.Audit != nil {
-		if err := c.Audit.Ready(); err != nil {
-			err = notRecorded(x.untrack(err))
-			x.measure(err)
-			return ctx, err
-		}
-	}
-	return ctx, nil
-}
-
-// close ends the record and the trace of a request with its answer. It returns the answer for the client: if the record
-// cannot be written, the client does not get the result.
-func (x *exchange) close(ctx context.Context, result json.RawMessage, err error) (json.RawMessage, error) {
-	if x.main == nil {
-		return result, err
-	}
-	x.closed = true
-	x.explainUnknown(ctx, err)
-	result, err = x.keep(result, err)
-	x.measure(err)
-	return result, err
-}
-
-// closeIfPanics records a request whose handling panics. The host answers it with an internal error.
-func (x *exchange) closeIfPanics() {
-	if x.main != nil && !x.closed {
-		_, _ = x.keep(nil, &interop.RPCError{Code: interop.CodeInternal, Message: "internal error"})
 	}
 }
 
 // measure ends the trace of a request.
 func (x *exchange) measure(err error) {
-	if x.view.gateway.opts.Control.Telemetry != nil {
+	if x.control.Telemetry != nil {
 		x.measureReached()
-		x.main.active.End(x.view.gateway.outcome(x.main, err))
+		x.main.active.End(outcomeOf(&x.main, err))
 	}
-}
-
-// handle opens the exchange of a request, calls next and closes it.
-func (x *exchange) handle(
-	ctx context.Context, next func(context.Context) (json.RawMessage, error),
-) (json.RawMessage, error) {
-	ctx, err := x.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer x.closeIfPanics()
-	result, err := next(ctx)
-	return x.close(ctx, result, err)
 }
 
 // untrack ends a request in the activity. It returns err, or the error of a request that an operator has cancelled.
@@ -198,7 +150,6 @@ func (x *exchange) untrack(err error) error {
 
 // keep stores the records of a request with its answer. It returns the answer for the client.
 func (x *exchange) keep(result json.RawMessage, err error) (json.RawMessage, error) {
-	g := x.view.gateway
 	err = x.untrack(err)
 	if err != nil {
 		result = nil
@@ -206,19 +157,19 @@ func (x *exchange) keep(result json.RawMessage, err error) (json.RawMessage, err
 	x.main.end(result, err)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.search && err == nil {
+	if x.request.Searches && err == nil {
 		x.excuseOthers()
 	}
 	if x.main.content.Result {
-		x.main.Result = g.mask(result)
+		x.main.Result = x.control.mask(result)
 	}
 	for _, e := range x.more {
 		e.end(nil, err) // an item that was given up
-		if failed := g.keep(e); failed != nil {
+		if failed := x.control.keep(e); failed != nil {
 			return nil, notRecorded(failed)
 		}
 	}
-	if failed := g.keep(x.main); failed != nil {
+	if failed := x.control.keep(&x.main); failed != nil {
 		return nil, notRecorded(failed)
 	}
 	return result, err
@@ -228,7 +179,7 @@ func (x *exchange) keep(result json.RawMessage, err error) (json.RawMessage, err
 // request of the client did not fail. Call it with mu held.
 func (x *exchange) excuseOthers() {
 	for _, e := range x.more {
-		if e.Server == x.answeredBy {
+		if e.Server == x.request.AnsweredBy {
 			x.main.Record, e.Record = e.Record, x.main.Record
 			x.main.content, e.content = e.content, x.main.content
 		}
@@ -241,20 +192,19 @@ func (x *exchange) excuseOthers() {
 }
 
 // keep stores the record of an entry.
-func (g *Gateway) keep(e *entry) error {
-	log := g.opts.Control.Audit
-	e.Reason = g.maskText(e.Reason) // telemetry has it, too
-	if log == nil && g.opts.Control.Activity == nil {
+func (c *Control) keep(e *entry) error {
+	e.Reason = c.maskText(e.Reason) // telemetry has it, too
+	if c.Audit == nil && c.Activity == nil {
 		return nil
 	}
-	e.Target = g.maskText(e.Target)
+	e.Target = c.maskText(e.Target)
 	var err error
-	if log != nil {
-		if err = log.Append(&e.Record); err != nil {
+	if c.Audit != nil {
+		if err = c.Audit.Append(&e.Record); err != nil {
 			e.ID = "" // the record is not in the log
 		}
 	}
-	g.opts.Control.Activity.Record(&e.Record, e.unlisted)
+	c.Activity.Record(&e.Record, e.unlisted)
 	return err
 }
 
@@ -281,7 +231,7 @@ func (x *exchange) Records() (all []audit.Record) {
 	}
 	x.mu.Unlock()
 	for i := range all {
-		all[i].Target = x.view.gateway.maskText(all[i].Target)
+		all[i].Target = x.control.maskText(all[i].Target)
 	}
 	return all
 }
@@ -301,8 +251,8 @@ func (e *entry) now() audit.Record {
 
 // partOperation describes a part of the request for telemetry.
 func (x *exchange) partOperation() telemetry.Operation {
-	o := telemetry.Operation{Method: x.message.Method, View: x.view.name, Era: string(x.message.Era)}
-	if c := x.message.Client; c != nil {
+	o := telemetry.Operation{Method: x.request.Message.Method, View: x.request.View, Era: string(x.request.Message.Era)}
+	if c := x.request.Message.Client; c != nil {
 		o.Session, o.Address, o.Protocol, o.Transport = c.Session, c.Address, c.Protocol, c.Transport
 	}
 	return o
@@ -310,34 +260,25 @@ func (x *exchange) partOperation() telemetry.Operation {
 
 // operation describes the request for telemetry.
 func (x *exchange) operation() telemetry.Operation {
-	m, o := &x.message, x.partOperation()
+	m, o := &x.request.Message, x.partOperation()
 	o.RequestID = string(m.ID)
 	if id, ok := wire.Unquote(m.ID); ok {
 		o.RequestID = id
 	}
 	o.Meta, _ = wire.Lookup(m.Params, "_meta")
-	raw, _ := wire.Lookup(m.Params, "name")
-	name := wire.Text(raw)
 	switch m.Method {
 	case protocol.MethodToolsCall:
-		kind := x.requester.kind
-		if d := kind.shown.toolNamesFor(m.Caller).byName[string(name)]; d != nil {
-			o.Tool, o.Server, o.Known = d.Tool, d.Server, true
-		} else { // a tool of the gateway itself
-			o.Tool = string(name)
-			isNamed := func(d toolbox.Descriptor) bool { return d.Name == o.Tool }
-			o.Known = slices.ContainsFunc(kind.source.Snapshot(m.Caller).Tools, isNamed)
-		}
+		o.Tool, o.Server, o.Known = x.request.Tool.Name, x.request.Tool.Server, x.request.Known
 	case protocol.MethodPromptsGet:
-		o.Prompt = string(name)
+		o.Prompt, _ = protocol.LookupString(m.Params, "name")
 	default:
 		o.URI, _ = protocol.LookupString(m.Params, "uri")
 	}
 	return o
 }
 
-// outcome describes the answer for telemetry.
-func (g *Gateway) outcome(e *entry, err error) telemetry.Outcome {
+// outcomeOf describes the answer for telemetry.
+func outcomeOf(e *entry, err error) telemetry.Outcome {
 	o := telemetry.Outcome{BytesIn: int(e.BytesIn), BytesOut: int(e.BytesOut), Message: e.Reason}
 	if rpc, ok := errors.AsType[*interop.RPCError](err); ok {
 		o.Code = rpc.Code
@@ -355,11 +296,13 @@ func (g *Gateway) outcome(e *entry, err error) telemetry.Outcome {
 
 // measureReached notes for telemetry what the request has reached. The operation of a call has it from the beginning.
 func (x *exchange) measureReached() {
-	e, prompt := x.main, ""
+	e, prompt := &x.main, ""
 	if e.Server == "" || e.Method == protocol.MethodToolsCall {
 		return
 	}
-	if e.Method == protocol.MethodPromptsGet && x.view.gateway.listsPrompt(e.Server, e.Target) {
+	if e.Method == protocol.MethodPromptsGet && x.control.gateway.Lists(gateway.Item{
+		Kind: gateway.KindPrompt, Server: e.Server, Name: e.Target,
+	}) {
 		prompt = e.Target
 	}
 	e.active.Reached(e.Server, prompt)

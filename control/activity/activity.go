@@ -1,5 +1,6 @@
 // Package activity has the requests of a gateway in memory, for people who look at it. Make a [Tracker] with [New], and
-// give it to the gateway as Control.Activity. The gateway calls Begin, Record, Changed and Request.End.
+// give it to the guard of the gateway as control.Options.Activity. The guard calls Begin, Record, Changed and
+// Request.End.
 //
 // All methods of a Tracker may be called from any goroutine. None waits for anything, and none fails. Begin, Record and
 // Changed do nothing if the Tracker is nil.
@@ -175,9 +176,14 @@ func (r *Request) End() (cancelled bool) {
 	r.tracker.mu.Lock()
 	delete(r.tracker.inFlight, r.id)
 	r.tracker.mu.Unlock()
-	cancelled = context.Cause(r.running) == ErrCancelled
+	cancelled = r.Cancelled()
 	r.cancel(nil)
 	return cancelled
+}
+
+// Cancelled reports whether an operator has cancelled the request.
+func (r *Request) Cancelled() bool {
+	return r.tracker != nil && context.Cause(r.running) == ErrCancelled
 }
 
 // bounded returns a record without contents, whose texts are cut. Of the rules that decided, only a denied request has

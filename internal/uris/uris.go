@@ -1,4 +1,4 @@
-// Package uris reports which URIs servers read in more than one way.
+// Package uris returns the canonical form of URIs, and reports which URIs servers read in more than one way.
 package uris
 
 import (
@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"github.com/indusagi/indus/control/policy"
 )
 
 // HasOneReading reports whether all servers read a URI in the same way. Parsers of URLs drop control characters and
@@ -20,7 +18,7 @@ func HasOneReading(uri string) bool {
 		return false
 	}
 	literal, _, _ := strings.Cut(uri, "{")
-	if !policy.IsSpecial(literal) {
+	if !IsSpecial(literal) {
 		return true
 	}
 	var encoded strings.Builder
@@ -31,7 +29,7 @@ func HasOneReading(uri string) bool {
 			encoded.WriteByte(b)
 		}
 	}
-	_, err := policy.CanonicalURI(encoded.String())
+	_, err := Canonical(encoded.String())
 	return err == nil
 }
 
