@@ -41,7 +41,7 @@ var exportedBudget = map[string]struct {
 
 // largePackages lists the packages with more lines than maxLines, tests aside. ARCHITECTURE.md has the reasons.
 var largePackages = []string{
-	"cmd/indus/internal/page", "gateway", "host", "interop", "interop/internal/conn", "ledger", "mcpconfig", "oauth", "schema",
+	"cmd/indus/internal/page", "cmd/indus/internal/servers", "gateway", "host", "interop", "interop/internal/conn", "ledger", "mcpconfig", "oauth", "schema",
 }
 
 // roomBudget limits the lines of each room outside tests. A room is a directory of the root with all below it, except
@@ -51,13 +51,13 @@ var roomBudget = map[string]int{
 	"approval":  1219,
 	"audit":     2200,
 	"cluster":   2202,
-	"cmd":       36500,
+	"cmd":       36700,
 	"examples":  240,
 	"gateway":   8510,
 	"host":      7430,
 	"identity":  1840,
 	"internal":  20600,
-	"interop":   13400,
+	"interop":   13550,
 	"ledger":    4970,
 	"mcpconfig": 12230,
 	"oauth":     4495,

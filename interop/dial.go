@@ -44,7 +44,9 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 		}
 		command := proc.Command{Path: t.Command, Args: t.Args, Dir: t.Dir, Env: t.Environ()}
 		if t.Sandbox != nil {
-			command.Box = boxOf(*t.Sandbox)
+			var variables []string
+			command.Box, variables = e.boxOf(*t.Sandbox, command.Env)
+			command.Env = append(command.Env, variables...)
 		}
 		return conn.DialStdio(ctx, conn.Command{Fresh: t.Fresh, Command: command}, o)
 	case config.HTTP:

@@ -129,8 +129,6 @@ type EndpointStatus struct {
 	Fault   *Fault        // the reason if it is faulted; nil otherwise
 	Took    time.Duration // from Open to ready; 0 before
 	Noise   int           // lines on stdout that were not messages
-	// Denied are sentences about the last connections that the server's sandbox refused.
-	Denied []string
 	// Unprobed reports that the server did not answer the question for its era in time. It is used as a legacy server. A
 	// [Fleet] asks again with the next connection, once.
 	Unprobed bool
@@ -274,12 +272,11 @@ func (e *Endpoint) Stderr() string {
 
 // Status returns a snapshot of the endpoint's health.
 func (e *Endpoint) Status() EndpointStatus {
-	denied, _ := e.denials.since(0)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s := EndpointStatus{
 		Server: e.server.ID, Phase: e.phase, Era: e.negotiated.Era, Version: e.negotiated.Version,
-		Fault: e.fault, Took: e.connectTime, Denied: denied, Unprobed: e.negotiated.Unprobed,
+		Fault: e.fault, Took: e.connectTime, Unprobed: e.negotiated.Unprobed,
 	}
 	if e.list != nil {
 		s.Tools = len(e.list.Tools)

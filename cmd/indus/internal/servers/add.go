@@ -72,7 +72,7 @@ func newAdd(s show.Streams) *cobra.Command {
 	flags.StringVar(&f.idle, "idle", "", "TIME  indus serve ends it when it was not used for this time, such as 10m")
 	flags.StringVar(&f.profile, "profile", "", `P  how its tools' schemas are adapted for a model, one of `+
 		strings.Join(command.ProfileNames(), ", "))
-	f.box.addTo(cmd, `what a command may reach: package (default: its own files, the system's, and the
+	f.box.addTo(cmd, `the reach of a command: package (default: its own files, the system's, and the
 		registries of npx, uvx and the like), strict (no host) or off (everything that you may): see indus mcp sandbox`)
 	flags.Var(command.Repeated(&f.set), "set", `FIELD=VALUE  any field that docs/configuration.md has for a server:
 		per=principal, instances=4, maxConcurrent=8, oauth.clientId=me, oauth.scopes='read write', oauth=false,
@@ -182,7 +182,7 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 	if f.unboxed != "" {
 		s.Reportf("%s has no sandbox: %s", d.ID, f.unboxed)
 	} else if f.isDefaultBox(d) {
-		s.Reportf(`%s runs in the sandbox "package": indus mcp sandbox test %s shows what it misses`, d.ID,
+		s.Reportf(`%s runs in the sandbox "package": indus mcp sandbox test %s shows refused connections`, d.ID,
 			show.ShellWord(d.ID)+f.repeatFlags())
 	}
 	for _, n := range unset {
