@@ -41,7 +41,8 @@ var exportedBudget = map[string]struct {
 
 // largePackages lists the packages with more lines than maxLines, tests aside. ARCHITECTURE.md has the reasons.
 var largePackages = []string{
-	"cmd/indus/internal/page", "gateway", "host", "interop", "interop/internal/conn", "ledger", "mcpconfig", "auth/oauth", "schema",
+	"cmd/indus/internal/page", "cmd/indus/internal/servers", "gateway", "host", "interop", "interop/internal/conn", "ledger",
+	"mcpconfig", "auth/oauth", "schema",
 }
 
 // roomBudget limits the lines of each room outside tests. A room is a directory of the root with all below it, except
@@ -49,13 +50,13 @@ var largePackages = []string{
 var roomBudget = map[string]int{
 	"agent":     7516,
 	"auth":      6335,
-	"cmd":       36500,
-	"control":   9562,
+	"cmd":       36700,
+	"control":   9563,
 	"examples":  284,
 	"gateway":   6414,
 	"host":      7430,
 	"internal":  20700,
-	"interop":   13400,
+	"interop":   13550,
 	"ledger":    4970,
 	"mcpconfig": 12230,
 	"operation": 2520,

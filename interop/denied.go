@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/indusagi/indus/internal/box/broker"
 	"github.com/indusagi/indus/internal/protocol"
 	"github.com/indusagi/indus/internal/wire"
 )
@@ -39,10 +40,16 @@ func (d *denials) since(n int) (texts []string, total int) {
 	return slices.Clone(d.texts[len(d.texts)-added:]), d.total
 }
 
-// deny records a connection that the sandbox of the server refused. what is "host", "socket" or "listen", and target is
-// the host with its port, the path or the port. The sandbox calls it from any goroutine. It does not block.
-func (e *Endpoint) deny(what, target string) {
-	target = protocol.Printable(target, 300) // the server chose it
+// Denied returns sentences about the last connections that the server's sandbox refused.
+func (e *Endpoint) Denied() []string {
+	texts, _ := e.denials.since(0)
+	return texts
+}
+
+// deny records a connection that the sandbox of the server refused. It may be called from any goroutine, and does not
+// block.
+func (e *Endpoint) deny(d broker.Denial) {
+	what, target := d.What, protocol.Printable(d.Target, 300) // the server chose it
 	verb := map[string]string{"listen": "listen at "}[what]
 	if verb == "" {
 		verb = "connect to "
@@ -51,8 +58,11 @@ func (e *Endpoint) deny(what, target string) {
 	if what == "host" && !strings.Contains(target, ":") { // the name was looked up
 		added += ":443"
 	}
-	text := fmt.Sprintf("%s: %s%s: not in its sandbox. Add it: indus mcp sandbox allow %[1]s --%s %s",
-		e.server.ID, verb, target, what, strings.TrimPrefix(added, ":"))
+	text := fmt.Sprintf("%s: %s%s: not in its sandbox. Add it: indus mcp sandbox allow %s --%s %s",
+		e.server.ID, verb, target, e.server.ID, what, strings.TrimPrefix(added, ":"))
+	if d.Reason != "" {
+		text = fmt.Sprintf("%s: %s%s: %s. Its sandbox reaches no such address by a name", e.server.ID, verb, target, d.Reason)
+	}
 	e.denials.add(text)
 	e.opts.Logger.Warn("a connection is refused by the sandbox", "server", e.server.ID, what, target)
 }

@@ -46,7 +46,7 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 		command := proc.Command{Path: t.Command, Args: t.Args, Dir: t.Dir, Env: t.Environ()}
 		if t.Sandbox != nil {
 			var variables []string
-			command.Box, variables = t.Sandbox.Confine(nil, func(d broker.Denial) { e.deny(d.What, d.Target) })
+			command.Box, variables = t.Sandbox.Confine(nil, func(d broker.Denial) { e.deny(d) })
 			command.Env = append(variables, command.Env...) // of two entries with one key, the last counts
 		}
 		return conn.DialStdio(ctx, conn.Command{Fresh: t.Fresh, Command: command}, o)

@@ -174,10 +174,16 @@ func (s *search) lookUp(name string) string {
 // scriptNames matches the names of scripts.
 var scriptNames = regexp.MustCompile(`\.([cm]?[jt]s|py|pyz|rb|php|pl|lua|sh|jar)$`)
 
-// scripts allows the first argument that is a script. A relative path is relative to dir.
-func (s *search) scripts(args []string, dir string) {
-	for _, arg := range args {
-		if strings.HasPrefix(arg, "-") || !scriptNames.MatchString(arg) {
+// interpreters matches the programs that run a script among their arguments.
+var interpreters = regexp.MustCompile(`^(node|nodejs|deno|bun|tsx|ts-node|python|pypy|ruby|perl|php|lua|luajit|` +
+	`java|(ba|da|z|k)?sh)[0-9.]*$`)
+
+// scripts allows the first script behind an interpreter in a command line. A relative path is relative to dir. Other
+// programs get no file because it is an argument: they would read it.
+func (s *search) scripts(words []string, dir string) {
+	at := slices.IndexFunc(words, func(word string) bool { return interpreters.MatchString(filepath.Base(word)) })
+	for _, arg := range words[at+1:] {
+		if at < 0 || strings.HasPrefix(arg, "-") || !scriptNames.MatchString(arg) {
 			continue
 		}
 		if !filepath.IsAbs(arg) {

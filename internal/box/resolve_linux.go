@@ -39,6 +39,7 @@ func (b *Box) resolve(path string, argv []string, dir string, env []string, owne
 	}
 	env = slices.Clone(env)
 	s := search{path: lastEntry(env, "PATH"), writable: slices.Clone(g.write)}
+	s.private = append(s.private, "/tmp", "/var/tmp", "/dev/shm")
 	ours, _ := os.UserHomeDir()
 	for _, home := range []string{ours, lastEntry(env, "HOME")} {
 		if home != "" && home != "/" {
@@ -58,7 +59,7 @@ func (b *Box) resolve(path string, argv []string, dir string, env []string, owne
 		env = setEnviron(env, "HOME="+home, "TMPDIR="+temp)
 	}
 	s.program(path)
-	s.scripts(argv[1:], dir)
+	s.scripts(append([]string{path}, argv[1:]...), dir)
 	g.read = append(g.read, s.found...)
 	// A path below a writable one adds nothing now, but the process could make it a link to another place.
 	for _, dir := range b.Read {

@@ -194,7 +194,9 @@ func isKey(v string) bool {
 
 // isPlainKey reports whether a name is "key" or "pass". That is often no secret, such as the key of a cache or a
 // keyboard, or a result of tests.
-func isPlainKey(name string) bool { return strings.EqualFold(name, "key") || strings.EqualFold(name, "pass") }
+func isPlainKey(name string) bool {
+	return strings.EqualFold(name, "key") || strings.EqualFold(name, "pass")
+}
 
 // afterScheme returns the index after the word in front of a credential at p, or p.
 func (x *scanner) afterScheme(name string, p int) int {

@@ -9,8 +9,8 @@ import (
 	"github.com/indusagi/indus/internal/box/broker"
 )
 
-// Confine returns the box of a sandbox, and the variables that its process needs. read are further files and directories
-// that can be read. denied is called for each connection that is refused, from any goroutine. It must not block.
+// Confine returns the box of a sandbox, and the variables that its process needs. The files and directories of read can
+// be read too. denied is called for each refused connection, from any goroutine. It must not block.
 func (s Sandbox) Confine(read []string, denied func(broker.Denial)) (*box.Box, []string) {
 	hosts, variables := s.Hosts, []string(nil)
 	if cmp.Or(s.Base, Strict) == Package {
@@ -22,9 +22,11 @@ func (s Sandbox) Confine(read []string, denied func(broker.Denial)) (*box.Box, [
 	b := &box.Box{
 		Read: slices.Concat(s.Read, read), Write: s.Write, Listen: s.Listen, Limits: box.Limits(s.Limits),
 		Home: s.Home, NoProc: s.NoProc, User: s.User, Optional: s.Optional,
-		Broker: func(writable []string) (box.Broker, error) {
+	}
+	if needed := len(hosts)+len(s.Listen)+len(s.Sockets) > 0; needed || box.Supported().Hosts {
+		b.Broker = func(writable []string) (box.Broker, error) {
 			return broker.New(broker.Rules{Hosts: hosts, Listen: s.Listen, Sockets: s.Sockets, Write: writable}, denied)
-		},
+		}
 	}
 	if s.RealHome {
 		b.Home = ""

@@ -295,7 +295,7 @@ var Rows = []Row{
 
 	// process errors
 	{"a system that cannot enforce a sandbox", hasCause[*box.Unenforced],
-		"docs/sandbox.md has what a sandbox needs, and indus mcp sandbox attack shows what this system enforces"},
+		"docs/sandbox.md lists the needs of a sandbox, and indus mcp sandbox attack tests this system"},
 	{`no such "cwd"`, causeThat(func(e *fs.PathError) bool { return e.Op == "chdir" }),
 		`the path in "cwd" does not exist or is not a directory: create it, or correct "cwd"`},
 	{"no such command", isAny(exec.ErrNotFound),
@@ -315,7 +315,7 @@ var Rows = []Row{
 	{"a server in a sandbox that may not use a file or a host", causeThat(func(e *conn.ExitError) bool {
 		return e.Confined() && e.Says("EACCES", "EPERM", "ermission denied", "not permitted", "ENOTFOUND", "EAI_AGAIN",
 			"ame or service not known", "PermissionError")
-	}), "its sandbox may not allow that: indus mcp sandbox test SERVER shows what it refused"},
+	}), "its sandbox may not allow that: indus mcp sandbox test SERVER shows refused connections"},
 	{"a container engine that does not run", causeThat(func(e *conn.ExitError) bool {
 		return e.Says("Cannot connect to the Docker daemon", "failed to connect to the docker API",
 			"Cannot connect to Podman")

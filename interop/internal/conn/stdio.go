@@ -87,7 +87,8 @@ func startStdio(ctx context.Context, cmd Command, o *Options) (*stdio, error) {
 	}
 	out := &partialReader{Reader: p.Stdout()}
 	f := &stdio{
-		p: p, boxed: cmd.Box != nil, dir: dir, opts: o, partial: out, lines: wire.NewLines(out, o.MaxMessage).Within(o.Memory),
+		p: p, boxed: cmd.Box != nil, dir: dir, opts: o,
+		partial: out, lines: wire.NewLines(out, o.MaxMessage).Within(o.Memory),
 		writing: make(chan struct{}, 1), closing: make(chan struct{}),
 	}
 	if o.Trace.Started != nil {

@@ -22,8 +22,8 @@ func rowFields() []Field {
 			"project; as an argument it does not."},
 		{Name: "inheritEnv", Kind: aSwitch.with(`"default": false`), Side: Process,
 			About: "`true`: the program gets the whole environment of indus, except the keys of indus."},
-		{Name: "sandbox", Kind: aBox, Cover: Confining, Side: Process, Members: box(), About: "What the program may " +
-			"reach ([sandbox.md](sandbox.md)). `strict`: its own files, the system's and a home of its own, and no host. " +
+		{Name: "sandbox", Kind: aBox, Cover: Confining, Side: Process, Members: box(), About: "The reach of the " +
+			"program ([sandbox.md](sandbox.md)). `strict`: its own files, the system's and a home of its own, and no host. " +
 			"`package`: the registries of npx, uvx and the like too. `off`: everything that you may. An object adds to " +
 			"`strict` or `package`. Default: `sandboxDefault`. A project's server cannot be `off` here, nor have more than " +
 			"`sandboxProject` of your own file."},
@@ -126,7 +126,7 @@ func box() []Field {
 		}, About: "Bounds. Default: none."},
 		{Name: "home", Kind: oneWord(0, "`private` or `real`", "private", "real"), Cover: Confining,
 			About: "`private` (default): `HOME` and `TMPDIR` are directories of its own, which stay. `real`: `HOME` is " +
-				"yours, and of it the server reaches the paths of `read` and `write`."},
+				"yours, and the server can use the paths of `read` and `write` in it."},
 		{Name: "user", Kind: aText, Cover: Confining, About: "If indus runs as root, the user that the server runs as. " +
 			"Without it, root starts no server in a sandbox."},
 		{Name: "proc", Kind: aSwitch, Cover: Confining,

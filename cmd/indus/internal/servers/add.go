@@ -182,7 +182,7 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 	if f.unboxed != "" {
 		s.Reportf("%s has no sandbox: %s", d.ID, f.unboxed)
 	} else if f.isDefaultBox(d) {
-		s.Reportf(`%s runs in the sandbox "package": indus mcp sandbox test %s shows what it misses`, d.ID,
+		s.Reportf(`%s runs in the sandbox "package": indus mcp sandbox test %s shows refused connections`, d.ID,
 			show.ShellWord(d.ID)+f.repeatFlags())
 	}
 	for _, n := range unset {

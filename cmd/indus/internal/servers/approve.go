@@ -41,7 +41,8 @@ func newApprove(s show.Streams) *cobra.Command {
 		directory; a session asks again if the tool, its server or the command of bash and process changes`)
 	cmd.Flags().BoolVar(&f.asJSON, "json", false,
 		`print a JSON array with one object per server: server, file, line, reason, project,
-		runs, hosts, cwd, env, envFile, inheritEnv, box, sandbox, headers, oauth, tls, forwards, tools, settings, files [{path, text,
+		runs, hosts, cwd, env, envFile, inheritEnv, box,
+		sandbox, headers, oauth, tls, forwards, tools, settings, files [{path, text,
 		wrong}], approved; without SERVER nothing is approved then. With --tools: project, tool, call, fingerprint, at`)
 	return cmd
 }

@@ -45,7 +45,7 @@ func newImport(s show.Streams) *cobra.Command {
 	cmd.Flags().Var(command.Repeated(&f.renames), "rename",
 		`OLD=NEW  import the server OLD as NEW; with all, CLIENT/OLD names the server of
 		one CLIENT; may be repeated`)
-	f.box.addTo(cmd, `what commands without a sandbox may reach: package, strict or off (default), as with
+	f.box.addTo(cmd, `the reach of commands without a sandbox: package, strict or off (default), as with
 		indus mcp add`)
 	cmd.Flags().StringVar(&f.from, "from", "", "CLIENT  the client that wrote FILE, if the contents do not show it")
 	f.addJSON(cmd, "print JSON: an array of files, or with CLIENT an object")

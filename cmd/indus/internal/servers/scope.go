@@ -17,7 +17,7 @@ import (
 func Commands(s show.Streams) []*cobra.Command {
 	return []*cobra.Command{
 		newLs(s), newFind(s), newAdd(s), newOutdated(s), newRemove(s),
-		newSwitch(true, s), newSwitch(false, s), newGet(s), newApprove(s), newImport(s), newLogin(s),
+		newSwitch(true, s), newSwitch(false, s), newGet(s), newApprove(s), newImport(s), newSandbox(s), newLogin(s),
 		newLogout(s),
 	}
 }
