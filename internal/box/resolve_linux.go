@@ -72,6 +72,16 @@ func (b *Box) resolve(path string, argv []string, dir string, env []string, owne
 	return g, env, nil
 }
 
+// Allow adds a directory that the next process can write. It becomes that of the process's user.
+func (b *Box) Allow(dir string) error {
+	owner, err := b.credential()
+	if err == nil {
+		err = privateDir(dir, owner)
+	}
+	b.Write = append(slices.Clip(b.Write), dir)
+	return err
+}
+
 // outermost returns the directories that are in none of the others.
 func outermost(dirs []string) (outer []string) {
 	clean := make([]string, len(dirs))

@@ -31,6 +31,8 @@ type Command struct {
 // Starter starts a process as [os.StartProcess] does, under limits of its own. It may change the environment.
 type Starter interface {
 	Start(path string, argv []string, attr *os.ProcAttr) (*os.Process, error)
+	// Allow adds a directory that the next process can write.
+	Allow(dir string) error
 }
 
 // Grace is the time that a child has for each step of its end. Zero means the default of two

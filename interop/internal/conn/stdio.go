@@ -80,6 +80,12 @@ func startStdio(ctx context.Context, cmd Command, o *Options) (*stdio, error) {
 		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
 	}
 	cmd.Dir = cmp.Or(dir, cmd.Dir)
+	if dir != "" && cmd.Box != nil { // its own working directory
+		if err := cmd.Box.Allow(dir); err != nil {
+			removeFresh(dir)
+			return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
+		}
+	}
 	p, err := proc.Start(ctx, cmd.Command)
 	if err != nil {
 		removeFresh(dir)
