@@ -5,7 +5,7 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/indusagi/indus/internal/box/broker"
+	"github.com/indusagi/indus/internal/locked"
 	"github.com/indusagi/indus/internal/proc"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/interop/internal/advice"
@@ -43,10 +43,16 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 		if e.server.Single && e.opts.Lease == nil {
 			return nil, conn.Handshake{}, advice.ErrSingle
 		}
+		if err := checkLocked(t.Locked); err != nil {
+			return nil, conn.Handshake{}, err
+		}
 		command := proc.Command{Path: t.Command, Args: t.Args, Dir: t.Dir, Env: t.Environ()}
 		if t.Sandbox != nil {
-			var variables []string
-			command.Box, variables = t.Sandbox.Confine(nil, func(d broker.Denial) { e.deny(d) })
+			var variables, files []string
+			if t.Locked != nil {
+				files = append(files, t.Locked.Dir)
+			}
+			command.Box, variables = t.Sandbox.Confine(files, e.deny)
 			command.Env = append(variables, command.Env...) // of two entries with one key, the last counts
 		}
 		return conn.DialStdio(ctx, conn.Command{Fresh: t.Fresh, Command: command}, o)
@@ -67,6 +73,20 @@ func (e *Endpoint) dial(ctx context.Context) (conn.Conn, conn.Handshake, error) 
 		return conn.DialSSE(ctx, u, o)
 	}
 	return nil, conn.Handshake{}, errors.New("the server has no transport: set config.Stdio, HTTP or SSE")
+}
+
+// checkLocked returns why a locked server must not start.
+func checkLocked(l *config.Locked) error {
+	switch {
+	case l == nil:
+		return nil
+	case l.Problem != "":
+		return &advice.LockError{Err: errors.New(l.Problem)}
+	}
+	if err := locked.Check(l.Dir); err != nil {
+		return &advice.LockError{Err: err}
+	}
+	return nil
 }
 
 // ErrNowhere is returned by an [EndpointOptions].Elsewhere if no program that runs the server can be reached. The

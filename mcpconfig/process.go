@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-envparse"
 
 	"github.com/indusagi/indus/internal/atomicfile"
+	"github.com/indusagi/indus/internal/locked"
 	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/mcpconfig/internal/tree"
 )
@@ -63,7 +64,61 @@ func (r *valuedRow) stdio() {
 	}
 	r.noteCommandLine(written)
 	s.Sandbox = r.confine(s)
+	r.lock(&s)
 	r.server.Transport = s
+}
+
+// lock replaces the launcher of a row with "lock" by the version in the lock file beside the row's file. Without one
+// the server does not start: it must never run the newest version.
+func (r *valuedRow) lock(s *config.Stdio) {
+	v := r.fields["lock"]
+	if v == nil || !r.boolean("lock", v) || r.skipped {
+		return
+	}
+	s.Locked = &config.Locked{}
+	path := locked.Path(r.path)
+	var words []string // as they are written: a path of one machine is not the lock of another
+	for _, w := range r.args {
+		words = append(words, w.raw)
+	}
+	version, behind, err := lockedEntry(path, r.id, r.command.raw, words)
+	if err != nil {
+		s.Locked.Problem = err.Error()
+		return
+	}
+	if r.inProject() {
+		r.files = append(r.files, RowFile{Path: path, Text: version.String()})
+	}
+	if r.server.Identity == nil { // another version is the same server, whose tools may have changed
+		for _, word := range append([]string{s.Command, s.Dir}, s.Args...) {
+			r.server.Identity = append(r.server.Identity, config.NewSecret(word))
+		}
+	}
+	data, _ := r.place.Env("XDG_DATA_HOME")
+	store := locked.NewStore(data, r.place.Home)
+	s.Locked = &config.Locked{Package: version.Package, Version: version.Version, Dir: store.Dir(r.id, version)}
+	s.Command, s.Args = store.Command(r.id, version, s.Args[len(s.Args)-behind:])
+}
+
+// lockedEntry returns the entry of a row in its lock file, and how many arguments of the row are for the server.
+func lockedEntry(path, id, command string, args []string) (version locked.Entry, behind int, err error) {
+	spec, err := locked.Parse(command, args)
+	if err != nil {
+		return version, 0, fmt.Errorf(`it has "lock", and %w`, err)
+	}
+	file, err := locked.Read(path)
+	if err != nil {
+		return version, 0, err
+	}
+	version, ok := file.Servers[id]
+	switch {
+	case !ok:
+		return version, 0, fmt.Errorf(`it has "lock", and %s has no version of it`, tree.QuoteWord(path))
+	case !version.Fits(spec):
+		return version, 0, fmt.Errorf("%s has a lock of %s, and the row runs %s", tree.QuoteWord(path),
+			tree.QuoteWord(strings.Join(version.From, " ")), tree.QuoteWord(strings.Join(spec.Words, " ")))
+	}
+	return version, len(spec.Args), nil
 }
 
 func badVariable(name string) string {

@@ -170,6 +170,8 @@ type Stdio struct {
 	Without []string
 	// Sandbox limits what the server may reach. If it is nil, the server may reach what this user may.
 	Sandbox *Sandbox
+	// Locked is the version of its package that is started. If it is nil, the command decides alone.
+	Locked *Locked
 }
 
 // Environ returns the current environment for the child, each entry as "NAME=value".

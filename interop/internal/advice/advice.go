@@ -38,6 +38,12 @@ type DeniedError struct{ Why string }
 
 func (e *DeniedError) Error() string { return e.Why }
 
+// LockError is why a server with a locked package did not start.
+type LockError struct{ Err error }
+
+func (e *LockError) Error() string { return e.Err.Error() }
+func (e *LockError) Unwrap() error { return e.Err }
+
 var (
 	// ErrInputRequired is returned for a result that asks a question.
 	ErrInputRequired = &conn.ProtocolError{What: "the server asks for input, and no client here can answer"}
@@ -190,6 +196,8 @@ var Rows = []Row{
 	{"the session is gone", hasCause[*conn.SessionError], "the server restarted or dropped the session: call again"},
 	{"a server that runs once in a cluster, and no replica that runs it", isAny(ErrNowhere),
 		"the request was not sent: try again; if it fails again, read the logs of the replicas"},
+	{"a locked package that is missing or has changed", hasCause[*LockError],
+		"install the locked version again: indus mcp lock SERVER"},
 	{"a server that runs once in a cluster, in another command", isAny(ErrSingle), "use it through indus serve"},
 	{"the connection ended before the call went out", allOf(isCalling, hasCause[*conn.UnsentError],
 		func(c *circumstance) bool { return c.http == nil && c.rpc == nil && !isAny(syscall.ECONNREFUSED)(c) }),

@@ -20,6 +20,9 @@ func rowFields() []Field {
 			"Without it, a project's server starts in the project, and any other in an empty directory of its own. " +
 			"`${workspaceFolder}` is the project: with it as `cwd`, a server of your own file waits for approval in each " +
 			"project; as an argument it does not."},
+		{Name: "lock", Kind: aSwitch.with(`"default": false`), Side: Process, About: "`true`: the package that `npx` or " +
+			"another launcher would run is started in the version of the lock file beside this file, from the store of " +
+			"indus. `indus mcp lock` writes both ([locking.md](locking.md))."},
 		{Name: "inheritEnv", Kind: aSwitch.with(`"default": false`), Side: Process,
 			About: "`true`: the program gets the whole environment of indus, except the keys of indus."},
 		{Name: "sandbox", Kind: aBox, Cover: Confining, Side: Process, Members: box(), About: "The reach of the " +

@@ -32,6 +32,7 @@ type addFlags struct {
 
 	from, kind, registry string
 	write                bool
+	locks                bool
 
 	box        newBox
 	defaultBox bool   // no flag decides on the sandbox
@@ -82,6 +83,7 @@ func newAdd(s show.Streams) *cobra.Command {
 	flags.StringVar(&f.kind, "kind", "", "KIND  which package or remote of the entry: npm, pypi, oci, mcpb, http or sse")
 	flags.StringVar(&f.registry, "registry", "", registryHelp)
 	flags.BoolVar(&f.write, "write", false, "write the row of an entry without asking")
+	flags.BoolVar(&f.locks, "lock", false, "lock the version of its package: see indus mcp lock")
 	flags.BoolVar(&f.disabled, "disabled", false, "write it switched off")
 	flags.BoolVar(&f.force, "force", false, "replace a server of that name")
 	f.addJSON(cmd, editJSONHelp)
@@ -146,6 +148,9 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 	if err != nil {
 		return err
 	}
+	if f.locks { // it must not start before it is locked
+		d.JSON = withLock(d.JSON)
+	}
 	path := ""
 	verb, unset := "added", []mcpconfig.Note(nil)
 	e, err := editFile(ctx, s, true, func() (string, error) { path, err = f.path(); return path, err },
@@ -192,6 +197,13 @@ func (f *addFlags) run(ctx context.Context, args []string, s show.Streams) error
 	if config.QualifiedName(d.ID, "t") != d.ID+config.Qualifier+"t" {
 		s.Reportf("%s: its tools get names with a hash in them; a name of letters, digits, - and single _ keeps them plain",
 			d.ID)
+	}
+	if f.locks {
+		l := lockFlags{scopeFlags: scopeFlags{file: path, cmd: f.cmd}}
+		if err := l.lock(ctx, d.ID, s); err != nil {
+			s.Reportf("%s does not start before it is locked: indus mcp lock %s%s", d.ID, show.ShellWord(d.ID), f.repeatFlags())
+			return err
+		}
 	}
 	if err := f.finish(ctx, d.ID, path, e.Line(d.ID), s); err != nil {
 		return err

@@ -78,6 +78,7 @@ type serverRow struct {
 	Replica   string               `json:"replica,omitempty"` // where it runs
 	Box       string               `json:"box,omitempty"`     // of a command: what holds of its sandbox
 	Sandbox   *config.Sandbox      `json:"sandbox,omitempty"`
+	Locked    string               `json:"locked,omitempty"` // the version to which its package is locked
 	SignIn    *signin.Report       `json:"signIn,omitempty"`
 	SignIns   []*signin.Report     `json:"signIns,omitempty"` // of callers, with "per": "principal"
 	Scope     mcpconfig.Scope      `json:"scope"`
@@ -176,6 +177,7 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 		}
 		if _, isCommand := r.Server.Transport.(config.Stdio); isCommand {
 			row.Sandbox, row.Box = r.Sandbox(), command.BoxInForce(r.Sandbox())
+			row.Locked = lockedVersion(r.Server)
 		}
 		if r.State == mcpconfig.Active {
 			if err := row.signIns(ctx, tokens, r.Server); err != nil && err.Error() != unread {
@@ -219,13 +221,17 @@ func (f *lsFlags) rows(ctx context.Context, s show.Streams) ([]serverRow, error)
 }
 
 func (f *lsFlags) table(rows []serverRow) *show.Table {
-	t := &show.Table{Spare: []string{"TARGET", "SCOPE", "ERA", "MCP", "TIME", "HEARD", "BOX"}}
+	t := &show.Table{Spare: []string{"TARGET", "SCOPE", "ERA", "MCP", "TIME", "HEARD", "LOCKED", "BOX"}}
 	hasSignIns := slices.ContainsFunc(rows, func(r serverRow) bool { return r.signInText != "" })
 	hasCommands := slices.ContainsFunc(rows, func(r serverRow) bool { return r.Box != "" })
 	hasSingles := slices.ContainsFunc(rows, func(r serverRow) bool { return r.Single })
-	add := func(signIn, runsAt, box string, cells ...string) {
+	hasLocks := slices.ContainsFunc(rows, func(r serverRow) bool { return r.Locked != "" })
+	add := func(signIn, runsAt, box, version string, cells ...string) {
 		if hasCommands {
 			cells = slices.Insert(cells, len(cells)-2, box)
+		}
+		if hasLocks {
+			cells = slices.Insert(cells, len(cells)-2, version)
 		}
 		if hasSingles { // before the last two columns
 			cells = slices.Insert(cells, len(cells)-2, runsAt)
@@ -236,9 +242,9 @@ func (f *lsFlags) table(rows []serverRow) *show.Table {
 		t.Add(cells...)
 	}
 	if f.offline {
-		add("SIGN-IN", "RUNS ONCE", "BOX", "SERVER", "STATE", "TOOLS", "HEARD", "SCOPE", "TARGET")
+		add("SIGN-IN", "RUNS ONCE", "BOX", "LOCKED", "SERVER", "STATE", "TOOLS", "HEARD", "SCOPE", "TARGET")
 	} else {
-		add("SIGN-IN", "RUNS ONCE", "BOX", "SERVER", "PHASE", "ERA", "MCP", "TOOLS", "TIME", "SCOPE", "TARGET")
+		add("SIGN-IN", "RUNS ONCE", "BOX", "LOCKED", "SERVER", "PHASE", "ERA", "MCP", "TOOLS", "TIME", "SCOPE", "TARGET")
 	}
 	for _, r := range rows {
 		phase, tools, when, runsAt := string(r.State), "", "", ""
@@ -255,9 +261,9 @@ func (f *lsFlags) table(rows []serverRow) *show.Table {
 			tools, when = fmt.Sprint(r.Tools), show.Duration(r.took)
 		}
 		if f.offline {
-			add(r.signInText, runsAt, r.Box, r.Server, phase, tools, when, string(r.Scope), r.Target)
+			add(r.signInText, runsAt, r.Box, r.Locked, r.Server, phase, tools, when, string(r.Scope), r.Target)
 		} else {
-			add(r.signInText, runsAt, r.Box, r.Server, phase, string(r.Era), r.Version, tools, when, string(r.Scope),
+			add(r.signInText, runsAt, r.Box, r.Locked, r.Server, phase, string(r.Era), r.Version, tools, when, string(r.Scope),
 				r.Target)
 		}
 	}

@@ -10,7 +10,11 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/locked"
+	"github.com/indusagi/indus/internal/locked/install"
 	"github.com/indusagi/indus/internal/registry"
+	"github.com/indusagi/indus/interop/config"
+	"github.com/indusagi/indus/mcpconfig"
 	"github.com/spf13/cobra"
 )
 
@@ -28,8 +32,8 @@ func newOutdated(s show.Streams) *cobra.Command {
 }
 
 const outdatedHelp = `Compare the versions of configured servers with the newest versions in their registry.
-Nothing is written and nothing is started. Only rows with "$from" are compared: indus mcp
-add --from writes it, and you can add it by hand.
+Nothing is written and nothing is started. Rows with "$from" are compared, which indus mcp
+add --from writes, and rows that are locked: indus mcp lock.
 
 A session:
   $ indus mcp outdated
@@ -65,8 +69,15 @@ func (f *findFlags) outdated(ctx context.Context, _ []string, s show.Streams) er
 	if err != nil {
 		return err
 	}
-	rows, unknown := []pinnedRow{}, 0
+	rows, err := lockedRows(ctx, c, s)
+	if err != nil {
+		return err
+	}
+	unknown := 0
 	for _, o := range originsOf(c) {
+		if slices.ContainsFunc(rows, func(r pinnedRow) bool { return r.Server == o.id }) {
+			continue
+		}
 		if o.name == "" {
 			unknown++
 			continue
@@ -92,7 +103,8 @@ func (f *findFlags) outdated(ctx context.Context, _ []string, s show.Streams) er
 		rows = append(rows, row)
 	}
 	if unknown > 0 {
-		s.Reportf("%s: not compared, because there is no \"$from\" in the row", show.Count(unknown, "server"))
+		s.Reportf("%s: not compared, because there is neither \"$from\" nor \"lock\" in the row",
+			show.Count(unknown, "server"))
 	}
 	if f.asJSON {
 		return s.WriteIndented(rows)
@@ -103,6 +115,39 @@ func (f *findFlags) outdated(ctx context.Context, _ []string, s show.Streams) er
 		table.Add(r.Server, r.Pinned, r.Newest, r.State, r.Entry)
 	}
 	return s.PrintTable(&table, "no server was compared with a registry")
+}
+
+// lockedRows compares the servers that are locked with the newest versions of their packages.
+func lockedRows(ctx context.Context, c *mcpconfig.Config, s show.Streams) ([]pinnedRow, error) {
+	rows, installer := []pinnedRow{}, newInstaller()
+	for _, r := range c.Rows {
+		t, ok := r.Server.Transport.(config.Stdio)
+		if !ok || r.State != mcpconfig.Active || t.Locked == nil || t.Locked.Problem != "" {
+			continue
+		}
+		file, err := locked.Read(locked.Path(r.File))
+		if err != nil {
+			return nil, err
+		}
+		e := file.Servers[r.Server.ID]
+		row := pinnedRow{
+			Server: r.Server.ID, Pinned: e.Version, Entry: string(e.Ecosystem) + ":" + e.Package, State: "current",
+			File: r.File, Line: r.Line,
+		}
+		stop := s.Waiting("asking the registry for " + e.Package)
+		row.Newest, err = installer.Newest(ctx, e.Ecosystem, e.Package)
+		stop()
+		switch {
+		case errors.Is(err, install.ErrGone):
+			row.State = "gone"
+		case err != nil:
+			return nil, &command.ExitError{Code: command.ExitUnreachable, Err: err}
+		case row.Newest != row.Pinned:
+			row.State = "outdated"
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
 }
 
 // compare sets the versions: those of the package that the row runs, or else those of the entry.

@@ -296,6 +296,9 @@ func (f *scopeFlags) remove(ctx context.Context, name string, s show.Streams) er
 		return err
 	}
 	s.Reportf("removed %s from %s:%d", name, row.File, row.Line)
+	if err := forget(row); err != nil {
+		return err
+	}
 	if f.file == "" {
 		c, err := mcpconfig.Read(ctx, nil, dryOptions())
 		if err != nil {

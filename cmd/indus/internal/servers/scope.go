@@ -16,7 +16,7 @@ import (
 // Commands returns the commands about configured servers.
 func Commands(s show.Streams) []*cobra.Command {
 	return []*cobra.Command{
-		newLs(s), newFind(s), newAdd(s), newOutdated(s), newRemove(s),
+		newLs(s), newFind(s), newAdd(s), newLock(s), newOutdated(s), newRemove(s),
 		newSwitch(true, s), newSwitch(false, s), newGet(s), newApprove(s), newImport(s), newSandbox(s), newLogin(s),
 		newLogout(s),
 	}
