@@ -243,7 +243,7 @@ var layers = []layer{
 		"internal/watch", "internal/wire"}, "the page shows a running gateway: no flag, and no listener"},
 	{"cmd/indus/internal/page/chart", nil, "a chart is drawn from numbers"},
 	{"cmd/indus/internal/page/readable", []string{"cmd/indus/internal/show", "internal/wire"}, "a call's arguments as texts: no HTML"},
-	{"cmd/indus/internal/doctor", []string{"interop", "interop/config", "ledger", "mcpconfig", "schema", "toolbox", "internal/proc",
+	{"cmd/indus/internal/doctor", []string{"internal/locked", "interop", "interop/config", "ledger", "mcpconfig", "schema", "toolbox", "internal/proc",
 		"internal/protocol", "internal/proxied", "cmd/indus/internal/signin", "cmd/indus/internal/show",
 		"cmd/indus/internal/command", "internal/text", "internal/secret", "internal/wire"},
 		"a noun stands on the common packages, not on another noun"},

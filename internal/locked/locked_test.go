@@ -69,6 +69,17 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestExactVersions(t *testing.T) {
+	for word, want := range map[string]bool{
+		"a@1.2.3": true, "a@1.2.3-rc.1": true, "a@=1.2.3": true, "a": false, "a@latest": false, "a@^1.2.3": false, "a@1": false, "a@1.2": false,
+		"a@~1.2.3": false, "a@1.x": false, "a@>=1.0.0 <2.0.0": false, "a@next": false,
+	} {
+		if s, err := locked.Parse("npx", []string{word}); err != nil || s.IsExact() != want {
+			t.Errorf("%s: %t, %v", word, s.IsExact(), err)
+		}
+	}
+}
+
 const npmLock = `{"lockfileVersion":3,"packages":{"":{"dependencies":{"weather":"1.0.0"}},` +
 	`"node_modules/lib":{"version":"2.0.0","integrity":"sha512-bGli"},` +
 	`"node_modules/weather":{"version":"1.0.0","integrity":"sha512-d2U=","bin":{"weather":"dist/i.js","other":"o.js"}}}}`

@@ -115,11 +115,21 @@ func (l launcher) parse(command string, args []string) (Spec, error) {
 
 const maxWord = 200
 
+// IsExact reports whether the command line names one version.
+func (s Spec) IsExact() bool {
+	if s.Ecosystem == NPM {
+		return exactNPM().MatchString(s.Want)
+	}
+	return exactPyPI().MatchString(s.Want)
+}
+
 var (
-	npmName  = text.Pattern(`^(@[a-z0-9][a-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9._-]*$`)
-	npmWant  = text.Pattern(`^[A-Za-z0-9^~<>=*][A-Za-z0-9^~<>=*. |_+-]*$`)
-	pypiName = text.Pattern(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9._, -]+\])?$`)
-	pypiWant = text.Pattern(`^[A-Za-z0-9<>=!~][A-Za-z0-9<>=!~.,*+ -]*$`)
+	exactNPM  = text.Pattern(`^=?v?\d+\.\d+\.\d+([-+][A-Za-z0-9.+-]+)?$`)
+	exactPyPI = text.Pattern(`^(==)?v?\d+(\.\d+)*([-+._]?[a-z][A-Za-z0-9.+]*)?$`)
+	npmName   = text.Pattern(`^(@[a-z0-9][a-z0-9._-]*/)?[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	npmWant   = text.Pattern(`^[A-Za-z0-9^~<>=*][A-Za-z0-9^~<>=*. |_+-]*$`)
+	pypiName  = text.Pattern(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?(\[[A-Za-z0-9._, -]+\])?$`)
+	pypiWant  = text.Pattern(`^[A-Za-z0-9<>=!~][A-Za-z0-9<>=!~.,*+ -]*$`)
 )
 
 // setPackage divides a package as it is written from its version. Paths, URLs and repositories are refused: no registry

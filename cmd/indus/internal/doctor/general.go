@@ -15,6 +15,8 @@ import (
 
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
+	"github.com/indusagi/indus/internal/locked"
+	"github.com/indusagi/indus/interop/config"
 	"github.com/indusagi/indus/ledger"
 	"github.com/indusagi/indus/mcpconfig"
 )
@@ -29,6 +31,9 @@ func (d *doctor) generalSteps(ctx context.Context) []step {
 					", which lies in this project: servers that are not the project's do not look for programs there",
 				"give a server that needs a program from there its whole path, and approve that"))
 	}
+	if d.all {
+		steps = append(steps, d.startSteps()...)
+	}
 	if d.config.Cluster != nil && d.all {
 		steps = append(steps, d.clusterSteps(ctx)...)
 	}
@@ -39,6 +44,33 @@ func (d *doctor) generalSteps(ctx context.Context) []step {
 				"set HOME or XDG_STATE_HOME"))
 	}
 	return append(steps, stateStep(dir), approvalsStep(), ledgerStep(ctx, filepath.Join(dir, "ledger.jsonl")))
+}
+
+// startSteps names the servers that run with all rights of the user, and those that start whatever version is newest.
+func (d *doctor) startSteps() (steps []step) {
+	var free, newest []string
+	for _, r := range d.config.Rows {
+		t, ok := r.Server.Transport.(config.Stdio)
+		if !ok || r.State != mcpconfig.Active {
+			continue
+		}
+		if t.Sandbox == nil && !t.ActsElsewhere() && command.Unconfinable() == "" {
+			free = append(free, r.Server.ID)
+		}
+		if s, err := locked.Parse(t.Command, t.Args); err == nil && t.Locked == nil && !s.IsExact() {
+			newest = append(newest, r.Server.ID)
+		}
+	}
+	if free != nil {
+		steps = append(steps, noteStep("sandbox", show.List(free, show.MaxNamed, "servers")+": without a sandbox",
+			"indus mcp sandbox allow "+show.ShellWord(free[0])+" --base package"))
+	}
+	if newest != nil {
+		steps = append(steps, noteStep("lock",
+			show.List(newest, show.MaxNamed, "servers")+": start the newest version of a package",
+			"indus mcp lock "+show.ShellWord(newest[0])))
+	}
+	return steps
 }
 
 // clusterSteps connects to the cluster, and lists its members with their differences.

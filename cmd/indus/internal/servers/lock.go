@@ -14,7 +14,6 @@ import (
 	"github.com/indusagi/indus/cmd/indus/internal/command"
 	"github.com/indusagi/indus/cmd/indus/internal/describe"
 	"github.com/indusagi/indus/cmd/indus/internal/show"
-	"github.com/indusagi/indus/internal/box"
 	"github.com/indusagi/indus/internal/box/broker"
 	"github.com/indusagi/indus/internal/locked"
 	"github.com/indusagi/indus/internal/locked/install"
@@ -212,7 +211,7 @@ func newInstaller() install.Installer {
 		Store: locked.NewStore(os.Getenv("XDG_DATA_HOME"), home),
 		Env:   proc.Without(os.Environ(), mcpconfig.KeyVariables(nil)...),
 	}
-	if os.Geteuid() != 0 && box.Supported().Missing == "" {
+	if command.Unconfinable() == "" {
 		i.Confine = func(c proc.Command, dir string) (proc.Command, error) {
 			sandbox := config.Sandbox{
 				Base: config.Package, Write: []string{dir}, Home: filepath.Join(mcpconfig.StateDir(dryOptions()), "box", "install"),
