@@ -15,7 +15,6 @@ const (
 	noSecret    = "indus proves itself where it has a secret"
 	noOwnTokens = "indus keeps and renews its tokens itself"
 	noApprove   = "indus does not ask before a tool is called"
-	noSandbox   = "the server runs without the client's sandbox"
 	noTrust     = "it lists questions of that client, and indus does not ask them"
 	noRemote    = "indus starts the server where it runs itself"
 )
@@ -209,12 +208,12 @@ func allDialects() []*dialect {
 			envFile: "envFile", cwd: "cwd",
 			kind: "type", stdio: "stdio", http: "http",
 			withoutMeaning: map[string]string{
-				noSandbox: "sandboxEnabled sandbox",
 				"indus neither watches nor debugs a server":     "dev",
 				"it records where that client found the server": "gallery",
 				"it records what that client installed":         "version",
 			},
-			vars: []string{"${input:ID}", "${env:VAR}", "${userHome}", "${config:…}"}, optional: true,
+			extraRules: map[string]rule{"sandboxEnabled": vscodeSandbox, "sandbox": vscodeSandboxRules},
+			vars:       []string{"${input:ID}", "${env:VAR}", "${userHome}", "${config:…}"}, optional: true,
 			before: readInputs, after: refuseSockets,
 		},
 		{ // https://docs.warp.dev/agents/capabilities/mcp; starts no server that has an unset variable

@@ -116,6 +116,59 @@ func (m *serverRow) applyRules(v *hujson.Value, rules map[string]rule, unknown f
 	}
 }
 
+// vscodeSandbox makes the sandbox of Visual Studio Code one of indus. There it limits writes and hosts alone; here it
+// limits what can be read too.
+func vscodeSandbox(m *serverRow, key string, v *hujson.Value) {
+	if !tree.Has(v, 't') {
+		return
+	}
+	if m.fields["command"] == nil {
+		notImported("it is for a command alone")(m, key, v)
+		return
+	}
+	var box []hujson.ObjectMember
+	add := func(name string, list []hujson.Value) {
+		if len(list) > 0 {
+			box = append(box, tree.Member(name, tree.List(v.StartOffset, list)))
+		}
+	}
+	rules := m.fields["sandbox"]
+	if rules == nil || !tree.Has(rules, '{') {
+		m.out["sandbox"] = tree.String(v.StartOffset, "strict")
+		return
+	}
+	section := func(of string, read map[string]rule) {
+		if part := tree.At(rules, of); part != nil && m.expect('{', "an object", "sandbox."+of, part) {
+			m.applyRules(part, read, func(name string) string {
+				return tree.Quote("sandbox."+of+"."+name) + " is not taken over: a sandbox of indus allows only what it lists"
+			})
+		}
+	}
+	section("filesystem", map[string]rule{"allowWrite": func(m *serverRow, key string, v *hujson.Value) {
+		add("write", m.texts("sandbox.filesystem."+key, v))
+	}})
+	section("network", map[string]rule{"allowedDomains": func(m *serverRow, key string, v *hujson.Value) {
+		hosts := m.texts("sandbox.network."+key, v)
+		for i, host := range hosts {
+			hosts[i] = tree.String(host.StartOffset, tree.Text(host)+":443")
+		}
+		add("hosts", hosts)
+	}, "deniedDomains": notImported("no host can be excepted from the listed ones: list only hosts that it may reach")})
+	if len(box) == 0 {
+		m.out["sandbox"] = tree.String(v.StartOffset, "strict")
+		return
+	}
+	m.out["sandbox"] = tree.Object(rules.StartOffset, box)
+}
+
+// vscodeSandboxRules reads the rules of a sandbox that is switched off. The rules of the others are read with the
+// switch.
+func vscodeSandboxRules(m *serverRow, key string, v *hujson.Value) {
+	if on := m.fields["sandboxEnabled"]; on == nil || !tree.Has(on, 't') {
+		notImported(`the row has no "sandboxEnabled": true`)(m, key, v)
+	}
+}
+
 // zedCommand reads a command, or an object with the whole command, which is Zed's older form.
 func zedCommand(m *serverRow, key string, v *hujson.Value) {
 	if v.Value.Kind() != '{' {
