@@ -58,7 +58,7 @@ var roomBudget = map[string]int{
 	"internal":  21960,
 	"interop":   13580,
 	"ledger":    4970,
-	"mcpconfig": 12275,
+	"mcpconfig": 12325,
 	"operation": 2520,
 	"replica":   3325,
 	"schema":    9527,

@@ -138,8 +138,8 @@ func vscodeSandbox(m *serverRow, key string, v *hujson.Value) {
 		return
 	}
 	section := func(of string, read map[string]rule) {
-		if part := tree.At(rules, of); part != nil && m.expect('{', "an object", "sandbox."+of, part) {
-			m.applyRules(part, read, func(name string) string {
+		if at := tree.At(rules, of); at != nil && m.expect('{', "an object", "sandbox."+of, at) {
+			m.applyRules(at, read, func(name string) string {
 				return tree.Quote("sandbox."+of+"."+name) + " is not taken over: a sandbox of indus allows only what it lists"
 			})
 		}
