@@ -55,7 +55,7 @@ var roomBudget = map[string]int{
 	"examples":  284,
 	"gateway":   6414,
 	"host":      7430,
-	"internal":  21960,
+	"internal":  21995,
 	"interop":   13580,
 	"ledger":    4970,
 	"mcpconfig": 12325,

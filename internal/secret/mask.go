@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"html"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -152,13 +153,16 @@ func (s *Set) Header(h http.Header) {
 // longestAt returns the longest secret that begins at i, and its end. If none begins there, the end is 0.
 func (s *Set) longestAt(text string, i int) (longest *needle, end int) {
 	nextByte := literalAfter(text, i)
+	var escaped [8]byte
+	var others []byte // without nextByte, the bytes that the next one can stand for; none: any
 	try := func(first byte) {
-		if nextByte != 0 && s.secondBytes[first][nextByte/64]&(1<<(nextByte%64)) == 0 {
+		second := func(b byte) bool { return s.secondBytes[first][b/64]&(1<<(b%64)) != 0 }
+		if nextByte != 0 && !second(nextByte) || len(others) > 0 && !slices.ContainsFunc(others, second) {
 			return
 		}
 		list := s.byFirstByte[first]
 		for k := range list {
-			if nextByte != 0 && nextByte != list[k].text[1] {
+			if nextByte != 0 && nextByte != list[k].text[1] || len(others) > 0 && !slices.Contains(others, list[k].text[1]) {
 				continue
 			}
 			if to, ok := list[k].match(text, i, 0); ok && to > end {
@@ -176,13 +180,43 @@ func (s *Set) longestAt(text string, i int) (longest *needle, end int) {
 		if s.isKnownEscape(text, i) {
 			break
 		}
-		decodeEscape(text[i:], func(is string, _ int) {
+		decodeEscape(text[i:], func(is string, read int) {
 			if is[0] != text[i] {
+				if others = nil; len(is) == 1 {
+					others = bytesAt(text, i+read, escaped[:0])
+				}
 				try(is[0])
 			}
 		})
 	}
 	return longest, end
+}
+
+// bytesAt appends the bytes that the text at a place can stand for: itself, or what it is an escape of. It returns none
+// if it may be a break of a secret, or stand for more bytes than list has room for.
+func bytesAt(text string, at int, list []byte) []byte {
+	if at >= len(text) {
+		return nil
+	}
+	switch c := text[at]; {
+	case alphanumeric(c):
+		return append(list, c)
+	case c == '\\' && at+1 < len(text) && strings.IndexByte(`nrt\`, text[at+1]) < 0, c == '%', c == '&',
+		c == '=' && lineBreak(text[at:]) == 0:
+		list = append(list, c)
+	default:
+		return nil
+	}
+	decodeEscape(text[at:], func(is string, _ int) {
+		if is == "+" { // in a URL it stands for a blank, too
+			list = append(list, ' ')
+		}
+		list = append(list, is[0])
+	})
+	if len(list) > 6 { // a long chain
+		return nil
+	}
+	return list
 }
 
 // literalAfter returns the byte after i if the bytes up to it can only stand for themselves, or 0.
@@ -312,7 +346,10 @@ func (n *needle) steps(s, want string) (out []step) {
 // lineBreak returns the length of a line break at the beginning of s, also an escaped one or that of a mail, with the
 // blanks after it.
 func lineBreak(s string) (n int) {
-	for _, end := range []string{"\r\n", "\n", `\r\n`, `\n`, "=\r\n", "=\n"} {
+	if s == "" || strings.IndexByte("\r\n\\=", s[0]) < 0 {
+		return 0
+	}
+	for _, end := range [...]string{"\r\n", "\n", `\r\n`, `\n`, "=\r\n", "=\n"} {
 		if strings.HasPrefix(s, end) {
 			n = len(end)
 			break

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,7 +67,7 @@ func startCluster(tb testing.TB, n int, links bool) *Cluster {
 	tb.Helper()
 	listen := make([]string, n)
 	for i := range listen {
-		listen[i] = freeAddress(tb)
+		listen[i] = fixture.FreeAddress(tb)
 	}
 	c := &Cluster{routes: map[[2]int]*Link{}}
 	for i := range n {
@@ -117,7 +116,7 @@ func (c *Cluster) Isolate(server int) {
 func start(tb testing.TB, config []string) *Server {
 	tb.Helper()
 	s := &Server{tb: tb, config: filepath.Join(tb.TempDir(), "nats.conf")}
-	address, monitor := freeAddress(tb), freeAddress(tb)
+	address, monitor := fixture.FreeAddress(tb), fixture.FreeAddress(tb)
 	config = append(config, fmt.Sprintf("listen: %q\nhttp: %q", address, monitor))
 	err := os.WriteFile(s.config, []byte(strings.Join(config, "\n")+"\n"), 0o600)
 	if err != nil {
@@ -185,15 +184,4 @@ func (s *Server) Signal(signal syscall.Signal) {
 	if err := s.cmd.Process.Signal(signal); err != nil {
 		s.tb.Error(err)
 	}
-}
-
-// freeAddress returns an address that was free a moment ago. The server gets it again after a restart.
-func freeAddress(tb testing.TB) string {
-	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -6,11 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"net"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/indusagi/indus/internal/testkit/fixture"
 )
 
 // Collector is a receiver that runs. It ends with the test.
@@ -62,7 +63,7 @@ func Start(tb testing.TB) *Collector {
 	if err != nil {
 		tb.Fatalf("the collector does not compile: %v\n%s", err, out)
 	}
-	address := freeAddress(tb)
+	address := fixture.FreeAddress(tb)
 	cmd := exec.Command(program, address)
 	cmd.Stderr = tb.Output()
 	stdin, err := cmd.StdinPipe()
@@ -141,14 +142,4 @@ func (c *Collector) read(tb testing.TB, lines *bufio.Reader) {
 			}
 		}
 	}
-}
-
-// freeAddress returns an address that was free a moment ago: the receiver does not report the port that it took.
-func freeAddress(tb testing.TB) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
