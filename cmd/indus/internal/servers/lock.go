@@ -33,8 +33,7 @@ type lockFlags struct {
 
 func newLock(s show.Streams) *cobra.Command {
 	var f lockFlags
-	var cmd *cobra.Command
-	cmd = newRowCommand(cobra.Command{
+	cmd := newRowCommand(cobra.Command{
 		Use: "lock NAME", SuggestFor: []string{"pin", "freeze"},
 		Short: "Start one version of a server's package, from files of indus", Long: lockHelp,
 	}, isPackage, s, `print a JSON object: server, package, version, integrity, packages, scripts, lock, dir, changed`,
